@@ -1,0 +1,1 @@
+"""What Paceline is measured with: a simulated API, a driver of the real client, the demo."""

@@ -1,0 +1,82 @@
+"""Strict JSON, one value a line. On a hook's fast path: standard library only.
+
+Written as ASCII (a Windows console or a cp1252 pipe cannot spoil it), without NaN or Infinity.
+Read from bytes: a byte order mark, invalid UTF-8 and lone surrogates never raise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+LINE_MAX = 64 * 1024
+"""Bytes of one event line at most; a longer one is refused by the writer."""
+
+
+def dumps(value: Any) -> str:
+    """Return compact ASCII JSON. ``ValueError`` on NaN, infinities or what JSON cannot hold."""
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def loads(data: bytes | str) -> Any:
+    """Return the value of strict JSON. ``ValueError`` when it is none (NaN counts as none)."""
+    if isinstance(data, bytes):
+        data = data.decode("utf-8-sig", "replace")
+    try:
+        return json.loads(data, parse_constant=_no_constant)
+    except RecursionError as err:
+        msg = "JSON nested too deep"
+        raise ValueError(msg) from err
+
+
+def _no_constant(name: str) -> Any:
+    msg = f"{name} is not JSON"
+    raise ValueError(msg)
+
+
+def append(path: str, value: dict[str, Any]) -> None:
+    """Append one line with a single write (no lock). ``OSError`` when the file cannot be written."""
+    line = dumps(value).encode("ascii") + b"\n"
+    if len(line) > LINE_MAX:
+        msg = "event line too long"
+        raise ValueError(msg)
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(fd, line)
+    finally:
+        os.close(fd)
+
+
+def read(path: str, offset: int = 0) -> tuple[list[dict[str, Any]], int]:
+    """Return the whole objects after ``offset`` and the offset to go on from.
+
+    A last line without its newline is left for the next read; a line that is no JSON object is
+    passed over. A missing file has no lines. A file that shrank is read from its start.
+    """
+    try:
+        with open(path, "rb") as file:
+            if offset > os.fstat(file.fileno()).st_size:
+                offset = 0
+            file.seek(offset)
+            data = file.read()
+    except OSError:
+        return [], offset
+    end = data.rfind(b"\n") + 1
+    return list(objects(data[:end])), offset + end
+
+
+def objects(data: bytes) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects among the lines of ``data``, in order."""
+    for line in data.split(b"\n"):
+        if line.strip():
+            try:
+                value = loads(line)
+            except ValueError:
+                continue
+            if isinstance(value, dict):
+                yield value
