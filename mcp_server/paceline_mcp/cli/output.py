@@ -1,0 +1,28 @@
+"""What all commands print alike: exit codes, JSON, text that is safe on a terminal."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+from paceline import jsonl
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FINE, ERROR, USAGE, DEGRADED, RUNNING, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value as ASCII on one line. ``ValueError`` on what JSON cannot hold."""
+    sys.stdout.write(jsonl.dumps(value) + "\n")
+
+
+def plain(text: str) -> str:
+    """Return ``text`` without control and format characters; a line break becomes a space.
+
+    Names and error texts come from outside; printed raw they could move the cursor or set a title.
+    """
+    spaced = " ".join(text.split())
+    return "".join(char for char in spaced if unicodedata.category(char)[0] != "C")
