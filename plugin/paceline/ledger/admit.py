@@ -1,0 +1,341 @@
+"""Who may go: enqueue a request, grant what fits in its turn.
+
+Rules (I1 to I10 of the design) and where they are kept:
+
+* I1 never more than capacity + rate x interval: ``_fits`` and the one lone large request
+* I2 conserved: ``settle`` and ``passing`` end each reservation once
+* I3, I5, I6, I7 order: ``order``; a first ticket that does not fit is overtaken by at most
+  ``Policy.overtake`` of the capacity
+* I4 work-conserving: ``tick`` grants every ticket that fits, but for followers of a leader
+* I8 own slots: ``Family.gap`` spaces the grants after a reset or an overload
+* I9, I10 belief: ``belief``, ``refuse`` and ``learn``
+
+A process asks for its own tickets only and is granted only those; tickets of others that stand
+before them are earmarked, so a sleeping process loses its turn to nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast path
+from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
+
+from paceline.errors import UsageError
+from paceline.families import ALL
+from paceline.ledger import breaker as breakers
+from paceline.ledger import bucket as buckets
+from paceline.ledger import learn, levels, order, prefix
+from paceline.ledger.belief import check_number
+from paceline.ledger.passing import advance
+from paceline.ledger.values import (
+    CLASSES,
+    DIMENSIONS,
+    MAIN,
+    Amounts,
+    Ledger,
+    Reservation,
+    Share,
+    Ticket,
+)
+from paceline.ledger.verdicts import Drop, Grant, Policy, Verdict, Wait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from paceline.ledger.bucket import Rate
+    from paceline.ledger.values import Family
+
+TICKET_LEASE_S = 10.0
+"""Seconds after which a waiting ticket that nobody asks for any more is forgotten."""
+LEASE_MAX_S = 3600.0
+WAITED_S = 0.05
+LOOK_PAST = 64
+"""Tickets looked at behind a first one that does not fit, where no slots are asked for."""
+
+
+@dataclass(slots=True)
+class _View:
+    """One family during one tick: rates, and the levels that are left after those before."""
+
+    rates: dict[str, Rate | None]
+    levels: dict[str, float]
+    busy: bool
+    ahead: dict[str, float] = field(default_factory=dict)
+
+    def earmark(self, amounts: Amounts) -> None:
+        """Take what goes, or what is kept for another process's ticket."""
+        self.busy = True
+        for dimension, cost in amounts.items():
+            self.levels[dimension] -= cost
+
+    def queue(self, amounts: Amounts) -> None:
+        """Add what waits, for the slots of those behind it."""
+        for dimension, cost in amounts.items():
+            self.ahead[dimension] = self.ahead.get(dimension, 0.0) + cost
+
+
+def enqueue(
+    ledger: Ledger,
+    *,
+    ticket: str,
+    family: str,
+    session: str,
+    agent: str,
+    cls: str,
+    amounts: Mapping[str, float],
+    now: float,
+    cache_until: float = 0.0,
+    deadline: float = 0.0,
+    prefix_key: str = "",
+    first: bool = False,
+    attempt: int = 0,
+    not_before: float = 0.0,
+    lease: float = 60.0,
+    spent_if_lost: bool = False,
+) -> None:
+    """Put a request in the queue. Asking again with the same ticket id changes nothing.
+
+    Args:
+        ledger: changed in place.
+        ticket: an id of the caller's, unique.
+        family: the model family (``families.family_of``).
+        session: for fairness between sessions.
+        agent: the agent's id, or "" for the main thread.
+        cls: ``main``, ``continuation`` or ``new``.
+        amounts: tokens by dimension; requests default to 1.
+        now: epoch seconds.
+        cache_until: when the agent's context leaves the cache.
+        deadline: when it must have gone, 0 for none.
+        prefix_key: of what its request shares with its siblings' ("" for none).
+        first: whether it is the agent's first request, whose input the prefix tells.
+        attempt: how often it was refused already.
+        not_before: its own slot after a refusal.
+        lease: seconds the reservation lives unless renewed or settled.
+        spent_if_lost: whether an expired reservation counts as spent (the request has surely
+            gone, only its usage stays unknown) instead of being given back.
+
+    Raises:
+        UsageError: a negative, infinite or absurd size, or an unknown class.
+    """
+    if cls not in CLASSES:
+        raise UsageError(f"no such class of request: {cls}")
+    checked: Amounts = {"requests": 1.0}
+    for dimension, value in amounts.items():
+        if dimension not in DIMENSIONS:
+            raise UsageError(f"no such dimension: {dimension}")
+        checked[dimension] = check_number(value, f"{dimension} of a request")
+    advance(ledger, now)
+    if ticket in ledger.tickets:
+        return
+    order.lift(ledger, session, now)
+    ledger.family(family)
+    ledger.seq += 1
+    ledger.add_ticket(
+        Ticket(
+            id=ticket,
+            family=family,
+            session=session,
+            agent=agent,
+            cls=cls,
+            amounts=checked,
+            at=now,
+            seq=ledger.seq,
+            expires=now + TICKET_LEASE_S,
+            cache_until=cache_until,
+            deadline=deadline,
+            prefix=prefix_key,
+            first=first,
+            attempt=attempt,
+            not_before=not_before,
+            spent_if_lost=spent_if_lost,
+            lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
+        )
+    )
+
+
+def tick(
+    ledger: Ledger, mine: Iterable[str], now: float, policy: Policy, *, slots: bool = True
+) -> dict[str, Verdict]:
+    """Grant what may go of the caller's tickets, and tell the others when to ask again.
+
+    With ``slots`` false only grants are sure to be told (for a caller that needs no slot).
+    """
+    advance(ledger, now)
+    mine = set(mine)
+    verdicts: dict[str, Verdict] = {}
+    names: dict[str, None] = {}
+    for ticket_id in mine:
+        ticket = ledger.tickets.get(ticket_id)
+        if ticket is None:
+            verdicts[ticket_id] = Drop(ticket_id, "gone")
+        else:
+            ticket.expires = now + TICKET_LEASE_S
+            names[ticket.family] = None
+    for name in names:
+        _tick_family(ledger, name, mine, now, policy, verdicts, slots=slots)
+    return verdicts
+
+
+def _tick_family(
+    ledger: Ledger,
+    name: str,
+    mine: set[str],
+    now: float,
+    policy: Policy,
+    verdicts: dict[str, Verdict],
+    *,
+    slots: bool,
+) -> None:
+    family = ledger.family(name)
+    view = _view(ledger, name, now, policy)
+    blocked: Ticket | None = None
+    allowance = 0.0
+    past = 0
+    spaced = max(now, family.next_at) if family.gap else now
+    gone: list[str] = []
+    for ticket in order.in_turn(ledger, name, now):
+        own = ticket.id in mine
+        held = _held(ledger, family, ticket, now, policy)
+        if held is not None:
+            if own:
+                verdicts[ticket.id] = held
+                if isinstance(held, Drop):
+                    gone.append(ticket.id)
+            continue
+        amounts, leads = prefix.amounts_of(ledger, ticket, now)
+        cost = amounts.get("input", 0.0)
+        free = ticket.cls == MAIN
+        if not free and family.gap and spaced > now:
+            if own:
+                verdicts[ticket.id] = Wait(ticket.id, spaced, "gap")
+            spaced += family.gap
+            continue
+        if not free and (not _fits(view, amounts) or (blocked is not None and cost > allowance)):
+            if own and slots:
+                verdicts[ticket.id] = Wait(ticket.id, now + _slot(view, amounts), "turn")
+            if blocked is None:
+                blocked = ticket
+                allowance = _allowance(view, policy) - ticket.overtaken
+            view.queue(amounts)
+            past += 1
+            if not slots and (allowance <= 0 or past > LOOK_PAST):
+                break
+            continue
+        if blocked is not None and not free:
+            allowance -= cost
+            blocked.overtaken += cost
+        if own:
+            verdicts[ticket.id] = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
+            gone.append(ticket.id)
+            if leads:
+                # Its siblings further down this very list follow it already.
+                view.busy = True
+            spaced = max(spaced, family.next_at) if family.gap else now
+        elif family.gap and not free:
+            spaced += family.gap
+        view.earmark(amounts)
+    for ticket_id in gone:
+        ledger.drop_ticket(ticket_id)
+
+
+def _held(
+    ledger: Ledger, family: Family, ticket: Ticket, now: float, policy: Policy
+) -> Verdict | None:
+    """Return why a ticket may not go whatever the level, or None."""
+    for breaker in (family.breaker, ledger.family(ALL).breaker):
+        until = breakers.closed_until(breaker, ledger.reservations, now)
+        if until is None or (ticket.cls == MAIN and ticket.attempt == 0):
+            continue
+        if breaker.cause == "quota" and until - now > policy.park_max:
+            return Drop(ticket.id, "quota", breaker.until)
+        return Wait(ticket.id, until, breaker.cause)
+    if ticket.not_before > now:
+        return Wait(ticket.id, ticket.not_before, "gap")
+    until = prefix.waits_for_leader(ledger, ticket, now)
+    if until:
+        return Wait(ticket.id, until, "leader")
+    return None
+
+
+def _view(ledger: Ledger, name: str, now: float, policy: Policy) -> _View:
+    family = ledger.family(name)
+    rates: dict[str, Rate | None] = {}
+    left: dict[str, float] = {}
+    for dimension in DIMENSIONS:
+        rates[dimension] = levels.refilled(family, dimension, now, policy)
+        bucket = family.buckets.get(dimension)
+        left[dimension] = bucket.level if bucket is not None else 0.0
+    busy = any(r.family == name for r in ledger.reservations.values())
+    return _View(rates, left, busy)
+
+
+def _fits(view: _View, amounts: Amounts) -> bool:
+    return all(
+        buckets.fits(cost, view.levels[d], view.rates[d], alone=not view.busy)
+        for d, cost in amounts.items()
+    )
+
+
+def _slot(view: _View, amounts: Amounts) -> float:
+    return max(
+        buckets.wait_for(cost, view.levels[d] - view.ahead.get(d, 0.0), view.rates[d])
+        for d, cost in amounts.items()
+    )
+
+
+def _allowance(view: _View, policy: Policy) -> float:
+    rate = view.rates["input"]
+    return policy.overtake * rate.capacity if rate is not None else float("inf")
+
+
+def _grant(
+    ledger: Ledger,
+    family: Family,
+    ticket: Ticket,
+    amounts: Amounts,
+    view: _View,
+    now: float,
+    *,
+    leads: bool,
+) -> Grant:
+    ledger.seq += 1
+    reservation = Reservation(
+        id=f"r{ledger.seq:x}-{ticket.id[-12:]}",
+        family=ticket.family,
+        session=ticket.session,
+        agent=ticket.agent,
+        cls=ticket.cls,
+        amounts=amounts,
+        at=now,
+        expires=now + ticket.lease,
+        spent_if_lost=ticket.spent_if_lost,
+        prefix=ticket.prefix,
+        first=ticket.first,
+    )
+    ledger.reservations[reservation.id] = reservation
+    for dimension, cost in amounts.items():
+        bucket = family.buckets.get(dimension)
+        if bucket is not None:
+            bucket.level -= cost
+    cost = amounts.get("input", 0.0)
+    ledger.totals.taken += cost
+    share = ledger.shares.setdefault(ticket.session, Share())
+    share.served += cost
+    share.seen = now
+    waited = now - ticket.at
+    learn.sent(family.learner, reservation.id, cost, now, waited=waited > WAITED_S)
+    if leads:
+        prefix.lead(ledger, reservation, now)
+    for breaker in (family.breaker, ledger.family(ALL).breaker):
+        breakers.probed_by(breaker, reservation.id, now)
+    if family.gap:
+        family.next_at = now + family.gap
+    warning = ""
+    for dimension, cost in amounts.items():
+        rate = view.rates[dimension]
+        if rate is not None and cost > rate.capacity:
+            reservation.alone = True
+            warning = (
+                f"needs {cost:.0f} {dimension} tokens where the limit holds {rate.capacity:.0f}"
+                " at once: it goes alone and may be refused"
+            )
+    return Grant(ticket.id, reservation.id, amounts, waited, leads, warning)

@@ -1,0 +1,143 @@
+"""What is known of a limit and from where: newest evidence first (rule I9).
+
+A number that somebody told (a header, the text of a refusal, a person, a probe) replaces an older
+one whatever its source; a guess from the account's tier never replaces a told number.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
+
+from paceline.errors import UsageError
+from paceline.families import ALL
+from paceline.ledger.values import DIMENSIONS, Bucket
+
+if TYPE_CHECKING:
+    from paceline.ledger.values import Ledger
+
+SOURCES = ("set", "header", "text", "probe", "tier")
+LIMIT_MAX = 1e12
+
+
+def check_number(value: float, what: str, *, least: float = 0.0) -> float:
+    """Return ``value`` as a float.
+
+    Raises:
+        UsageError: it is no finite number, below ``least`` or absurdly large.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise UsageError(f"{what} must be a finite number, not {value!r}")
+    if value < least or value > LIMIT_MAX:
+        raise UsageError(f"{what} must be from {least:g} to {LIMIT_MAX:g}, not {value:g}")
+    return float(value)
+
+
+def tell(
+    ledger: Ledger,
+    family: str,
+    dimension: str,
+    limit: float,
+    now: float,
+    *,
+    source: str,
+    capacity: float | None = None,
+) -> None:
+    """Believe ``limit`` (per minute) for a family, or for every family when it is ``all``.
+
+    A new bucket starts full. A bucket that is known keeps its level, capped at the new capacity.
+
+    Raises:
+        UsageError: the numbers, the dimension or the source cannot be.
+    """
+    if dimension not in DIMENSIONS or source not in SOURCES:
+        raise UsageError(f"no such limit: {dimension} from {source}")
+    limit = check_number(limit, "a limit per minute", least=1.0)
+    if capacity is not None:
+        capacity = check_number(capacity, "a capacity", least=1.0)
+    if family == ALL:
+        ledger.defaults[dimension] = Bucket(
+            limit=limit,
+            capacity=capacity,
+            source=source,
+            told_at=now,
+            full_unsure=capacity is None,
+        )
+        for known in ledger.families:
+            if known != ALL:
+                tell(ledger, known, dimension, limit, now, source=source, capacity=capacity)
+        return
+    buckets = ledger.family(family).buckets
+    bucket = buckets.get(dimension)
+    if bucket is None:
+        bucket = buckets[dimension] = Bucket(level=limit if capacity is None else capacity, at=now)
+    elif bucket.limit is not None and source == "tier":
+        return
+    elif bucket.limit is None or source == "set":
+        # What a learner believed to be the level says little about a bucket just told.
+        bucket.level = min(bucket.level, limit) if source == "text" else max(bucket.level, limit)
+    if source == "text" and bucket.limit == limit and capacity is None:
+        bucket.told_at = now
+        return
+    bucket.limit, bucket.source, bucket.told_at = limit, source, now
+    if capacity is not None or bucket.capacity is None or bucket.capacity > limit:
+        bucket.capacity = capacity
+    bucket.full_unsure = bucket.capacity is None
+    bucket.level = min(bucket.level, limit if bucket.capacity is None else bucket.capacity)
+    if source in {"set", "header", "text", "probe"} and dimension == "input":
+        learner = ledger.family(family).learner
+        if learner.pace is not None and learner.pace * 60.0 > limit:
+            learner.pace = None
+
+
+def forget(ledger: Ledger, family: str = ALL) -> None:
+    """Forget every limit of a family, told or learned (``limits clear``)."""
+    if family == ALL:
+        ledger.defaults.clear()
+        ledger.families.clear()
+        return
+    ledger.families.pop(family, None)
+
+
+def believed(ledger: Ledger) -> list[dict[str, Any]]:
+    """Return what is believed: rows of family, dimension, limit, capacity, source, at."""
+    rows: list[dict[str, Any]] = []
+    told = [(ALL, ledger.defaults)]
+    told += [(name, ledger.families[name].buckets) for name in sorted(ledger.families)]
+    for family, buckets in told:
+        for dimension in DIMENSIONS:
+            bucket = buckets.get(dimension)
+            if bucket is not None and bucket.limit is not None:
+                capacity = bucket.limit if bucket.capacity is None else bucket.capacity
+                rows.append(
+                    _row(family, dimension, bucket.limit, capacity, bucket.source, bucket.told_at)
+                )
+        if family != ALL:
+            learner = ledger.families[family].learner
+            bucket = buckets.get("input")
+            if learner.pace is not None:
+                at = max(learner.cut_at, learner.moved_at)
+                rows.append(
+                    _row(
+                        family,
+                        "input",
+                        round(learner.pace * 60.0),
+                        round(learner.burst or 0.0),
+                        "learned",
+                        at,
+                    )
+                )
+    return rows
+
+
+def _row(
+    family: str, dimension: str, limit: float, capacity: float, source: str, at: float
+) -> dict[str, Any]:
+    return {
+        "family": family,
+        "dimension": dimension,
+        "limit": limit,
+        "capacity": capacity,
+        "source": source,
+        "at": at,
+    }

@@ -1,0 +1,199 @@
+"""Finding an input limit that nobody tells, from what was accepted and what was refused.
+
+Theory. The API is a token bucket of unknown rate R and capacity B. Let A be the tokens accepted
+in a stretch of time T.
+
+* A request of c2 tokens refused at the end of a stretch that began just after an accepted one:
+  the level was at least 0 then and below c2 now, so ``R < (A + c2) / T``: an upper bound.
+* A request accepted at the end of a stretch that began with a refusal of c1 tokens: the level was
+  below c1 then and at least 0 after it, so ``R >= (A - c1) / T``: a lower bound (A with it).
+
+Both errors shrink with T, so a few refusals minutes apart pin R to a few per cent, which halving
+and doubling never does. While a bound is loose the pace moves fast, when it is tight it stands
+just below it. The upper bound loosens with age, so a limit that was raised is found again; bounds
+that contradict each other mean that the limit moved, and the older half of the evidence goes.
+
+A pause ends a stretch, unless the request after it had been waiting for its turn: a bucket that
+filled up meanwhile let tokens go to waste, and the upper bound would be too low.
+
+What others on the account spend counts as a lower R, which is what is left for us.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
+
+if TYPE_CHECKING:
+    from paceline.ledger.values import Learner
+
+KEEP = 160
+"""Requests remembered."""
+KEEP_S = 900.0
+"""Seconds they are remembered for."""
+STRETCH_S = 5.0
+"""Seconds a stretch has at least: arrival is only known to a second or two."""
+FIRST_S = 15.0
+"""The first cut spreads what was accepted over this many seconds at least: the burst that a full
+bucket let through says nothing of its rate, and capacities seen are 15 to 60 s of the rate."""
+PAUSE_S = 15.0
+"""A pause longer than this may have filled the bucket."""
+BELOW = 0.96
+"""The pace stands this far below the upper bound, whose error is always upwards."""
+CUT = 0.7
+"""Each throttle cuts the pace at least to this part of it while nothing better is known."""
+RISE_S = 20.0
+"""Seconds in which the pace closes two thirds of the way to where it may go."""
+LOOSEN_PER_S = 0.0005
+"""Relative growth of the upper bound a second (3 % a minute), up to twice."""
+PACE_MIN = 1.0
+
+
+def sent(
+    learner: Learner, reservation: str, tokens: float, now: float, *, waited: bool = False
+) -> None:
+    """Note a request that goes now; it counts as accepted until it is refused."""
+    learner.sent.append([now, tokens, 1, reservation, int(waited)])
+    oldest = now - KEEP_S
+    cut = max(0, len(learner.sent) - KEEP)
+    while cut < len(learner.sent) and learner.sent[cut][0] < oldest:
+        cut += 1
+    if cut:
+        del learner.sent[:cut]
+
+
+def settled(learner: Learner, reservation: str, tokens: float, now: float) -> None:
+    """Correct a request by what it really counted, and raise the pace if it may rise."""
+    for row in reversed(learner.sent):
+        if row[3] == reservation:
+            row[1] = tokens
+            break
+    if learner.pace is not None:
+        _rise(learner, now)
+
+
+def withdrawn(learner: Learner, reservation: str) -> None:
+    """Forget a request that never reached the API."""
+    learner.sent[:] = [row for row in learner.sent if row[3] != reservation]
+
+
+def refused(
+    learner: Learner,
+    reservation: str,
+    tokens: float,
+    sent_at: float,
+    now: float,
+    told: float | None,
+) -> bool:
+    """Note a throttle and cut the pace. Return whether this was a new incident.
+
+    Args:
+        learner: changed in place.
+        reservation: the refused request's.
+        tokens: what it would have counted.
+        sent_at: when it went. Refusals of requests that went before the last cut belong to that
+            cut: one burst is one incident.
+        now: when the refusal was seen.
+        told: the rate somebody told, tokens a second. With one, only a proven upper bound below
+            it slows the pace: one unlucky refusal must not.
+    """
+    for row in learner.sent:
+        if row[3] == reservation:
+            row[0], row[1], row[2] = now, tokens, 0
+            break
+    else:
+        learner.sent.append([now, tokens, 0, reservation, 0])
+    learner.sent.sort(key=lambda row: float(row[0]))
+    low, high = bounds(learner)
+    if low is not None and high is not None and low > high * 1.02:
+        del learner.sent[: len(learner.sent) // 2]
+        low, high = bounds(learner)
+    if high is not None:
+        learner.high, learner.high_at = high, now
+    fresh = sent_at >= learner.cut_at
+    if fresh:
+        learner.burst = _burst(learner, learner.high)
+    if told is not None:
+        if high is not None and high < told * BELOW:
+            learner.pace = max(PACE_MIN, high * BELOW, low or 0.0)
+            learner.cut_at = learner.moved_at = now
+        return fresh
+    if not fresh:
+        return False
+    if learner.pace is None:
+        guess = achieved(learner, now)
+        if high is not None:
+            guess = min(guess, high)
+    else:
+        guess = learner.pace * CUT
+        if low is not None and high is not None:
+            guess = max(guess, low, min(learner.pace, high) * BELOW if high < 2 * low else low)
+        if high is not None:
+            guess = min(guess, high * BELOW)
+    learner.pace = max(PACE_MIN, guess)
+    learner.cut_at = learner.moved_at = now
+    return True
+
+
+def achieved(learner: Learner, now: float) -> float:
+    """Return the rate accepted so far, tokens a second, bursts spread over ``FIRST_S``."""
+    taken = [(row[0], row[1]) for row in learner.sent if row[2] and row[0] >= now - 60.0]
+    if not taken:
+        return PACE_MIN
+    return float(sum(tokens for _, tokens in taken)) / max(FIRST_S, now - taken[0][0])
+
+
+def bounds(learner: Learner) -> tuple[float | None, float | None]:
+    """Return the lower and the upper bound of the rate that the evidence allows."""
+    rows = learner.sent
+    total = 0.0
+    before: list[float] = []
+    for row in rows:
+        before.append(total)
+        if row[2]:
+            total += row[1]
+    low: float | None = None
+    high: float | None = None
+    unbroken = 0
+    for j, (t2, c2, ok2, _, waited) in enumerate(rows):
+        if j and not waited and t2 - rows[j - 1][0] > PAUSE_S:
+            unbroken = j
+        for i in range(j):
+            t1, c1, ok1, _, _ = rows[i]
+            stretch = t2 - t1
+            if stretch < STRETCH_S:
+                break
+            if ok1 and not ok2 and i >= unbroken:
+                bound = (before[j] - before[i] - c1 + c2) / stretch
+                high = bound if high is None else min(high, bound)
+            elif ok2 and not ok1:
+                bound = (before[j] + c2 - before[i] - c1) / stretch
+                low = bound if low is None else max(low, bound)
+    return low, high
+
+
+def _burst(learner: Learner, rate: float | None) -> float:
+    """Return the largest burst accepted on top of ``rate``: a lower bound of the capacity."""
+    best = run = 0.0
+    last = None
+    for t, tokens, ok, _, _ in learner.sent:
+        if last is not None:
+            run = max(0.0, run - (rate or 0.0) * (t - last))
+        last = t
+        if ok:
+            run += tokens
+            best = max(best, run)
+    return best
+
+
+def _rise(learner: Learner, now: float) -> None:
+    assert learner.pace is not None
+    passed = min(10.0, max(0.0, now - learner.moved_at))
+    learner.moved_at = now
+    if learner.high is None:
+        # Nothing bounds it yet: half as much again each RISE_S.
+        learner.pace *= 1.0 + 0.5 * passed / RISE_S
+        return
+    age = max(0.0, now - learner.high_at)
+    ceiling = learner.high * min(2.0, 1.0 + LOOSEN_PER_S * age) * BELOW
+    if learner.pace < ceiling:
+        learner.pace += (ceiling - learner.pace) * min(1.0, passed / RISE_S)
