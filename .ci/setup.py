@@ -1,0 +1,89 @@
+r"""Make ``.venv`` with everything the project needs, from nothing but a Python with pip.
+
+    python3 .ci/setup.py        (py .ci\setup.py on Windows)
+
+Works again only when uv.lock, pyproject.toml, the interpreter or the place of the checkout changed.
+Kept to syntax that old interpreters parse, so that one too old can say so.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def say(text):
+    sys.stderr.write("setup: " + text + "\n")
+    sys.stderr.flush()
+
+
+def main():
+    if sys.version_info < (3, 11):
+        say("Paceline needs Python 3.11 or later; this is %d.%d" % sys.version_info[:2])
+        say("next: make setup PYTHON=python3.12  (or the path of another Python)")
+        return 1
+    sys.path[:0] = [os.path.join(ROOT, "mcp_server")]
+    from pathlib import Path
+
+    from paceline_mcp.launcher import places
+
+    root = Path(ROOT)
+    wanted = places.checkout_key(root) + "\n" + sys.version.replace("\n", " ") + "\n"
+    stamp = root / ".venv" / places.CHECKOUT_READY
+    if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
+        return 0
+    try:
+        fill(root / ".venv", root)
+    except subprocess.CalledProcessError as err:
+        say("failed: " + " ".join(os.path.basename(word) for word in err.cmd[:5]) + " ...")
+        say(
+            "next: see the lines above. A Python without pip needs one first (Debian, Ubuntu: "
+            "apt install python3-pip python3-venv); a broken line just another try"
+        )
+        return 1
+    stamp.write_text(wanted, encoding="utf-8")
+    say("done")
+    return 0
+
+
+def fill(venv, root):
+    r"""Make the environment unless it fits this interpreter, then let uv install what is locked."""
+    from paceline_mcp.launcher import install, places
+
+    env = install.clean_env(os.environ)
+    env.update(UV_PROJECT_ENVIRONMENT=str(venv), UV_PYTHON=str(places.python_of(venv)))
+    if not os.access(os.path.expanduser("~"), os.W_OK):
+        env.setdefault("UV_NO_CACHE", "1")
+    uv = places.python_of(venv).with_name("uv.exe" if os.name == "nt" else "uv")
+    if not (uv.exists() and fits(places.python_of(venv))):
+        say("making .venv with Python %d.%d.%d" % sys.version_info[:3])
+        pip = install.make_venv(venv, env, clear=True)
+        pinned = re.search(
+            r'name = "uv"\nversion = "([^"]+)"', (root / "uv.lock").read_text("utf-8")
+        )
+        say("installing uv " + pinned.group(1))
+        run(
+            pip + ["install", "--quiet", "--disable-pip-version-check", "uv==" + pinned.group(1)],
+            env,
+        )
+    say("installing what uv.lock names (once; a minute or so on a slow line)")
+    run([str(uv), "sync", "--frozen", "--all-groups", "--project", str(root)], env)
+
+
+def fits(python):
+    """Whether the environment's interpreter runs and is the one that runs this script."""
+    same = "import sys; sys.exit(sys.argv[1] != sys.version)"
+    try:
+        return subprocess.call([str(python), "-I", "-c", same, sys.version]) == 0
+    except OSError:
+        return False
+
+
+def run(args, env):
+    subprocess.run(args, check=True, env=env, stdout=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

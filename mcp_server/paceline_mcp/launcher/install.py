@@ -1,0 +1,149 @@
+"""Makes the server's environment: with uv where it is on PATH, else with venv and pip.
+
+Both install the same pinned and hashed list. One process at a time; the others find it ready.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from paceline_mcp.launcher import places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+UNUSED_AFTER_S = 14 * 24 * 3600
+"""An environment nobody started for this long is removed when a new one is made."""
+
+CERTIFICATES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/cert.pem",
+)
+IMPORTS = "import mcp.server, pydantic, filelock, platformdirs, typer, rich"
+# Settings of a person's pip that would put packages anywhere but into the environment.
+FOREIGN = ("PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_ROOT", "PYTHONPATH", "PYTHONHOME")
+
+
+def install(root: Path, folder: Path) -> Path:
+    """Return a ready environment in ``folder``. ``OSError`` or ``CalledProcessError`` when not."""
+    venv = folder / places.key(root)
+    with one_at_a_time(folder / ".lock"):
+        if not places.is_ready(venv):
+            shutil.rmtree(venv, ignore_errors=True)
+            fill(venv, places.requirements(root))
+            (venv / places.READY).touch()
+            remove_unused(folder, keep=venv)
+    return venv
+
+
+def fill(venv: Path, requirements: Path) -> None:
+    """Make ``venv`` and install the list into it, then import what the server will import."""
+    env = clean_env(os.environ)
+    uv = shutil.which("uv")
+    if uv is None or not with_uv(uv, venv, requirements, env):
+        with_pip(venv, requirements, env)
+    # Proves it whole, and leaves the compiled modules that make the first start a fast one.
+    python = str(places.python_of(venv))
+    subprocess.run([python, "-I", "-c", IMPORTS], check=True, env=env, cwd=venv)
+
+
+def with_uv(uv: str, venv: Path, requirements: Path, env: dict[str, str]) -> bool:
+    """Whether uv could do it. Its own settings apply, those of the current folder do not."""
+    python = str(places.python_of(venv))
+    make = [uv, "venv", "--quiet", "--python", sys.executable, str(venv)]
+    fetch = [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "--no-deps"]
+    steps = (make, [*fetch, "-r", str(requirements)])
+    return all(
+        subprocess.run(step, check=False, env=env, cwd=venv.parent).returncode == 0
+        for step in steps
+    )
+
+
+def with_pip(venv: Path, requirements: Path, env: dict[str, str]) -> None:
+    """Install with pip, without compiling the thousands of modules the server never imports."""
+    fetch = ["install", "--quiet", "--disable-pip-version-check", "--no-input", "--no-compile"]
+    pinned = ["--require-hashes", "--no-deps", "--prefer-binary", "--retries", "2"]
+    pip = make_venv(venv, env, clear=True)
+    subprocess.run([*pip, *fetch, *pinned, "-r", str(requirements)], check=True, env=env, cwd=venv)
+
+
+def make_venv(venv: Path, env: dict[str, str], *, clear: bool = False) -> list[str]:
+    """Make an empty environment and return the pip command that fills it.
+
+    The pip outside is preferred: it saves the seconds of installing one inside, and Debian ships
+    Python without the part that could.
+    """
+    outside = [sys.executable, "-I", "-m", "pip", "--python", str(places.python_of(venv))]
+    bare = [sys.executable, "-I", "-m", "venv", "--without-pip", str(venv)]
+    bare += ["--clear"] if clear else []
+    subprocess.run(bare, check=True, env=env, cwd=venv.parent)
+    quiet = subprocess.DEVNULL
+    works = subprocess.run(
+        [*outside, "--version"], check=False, env=env, stdout=quiet, stderr=quiet
+    )
+    if works.returncode == 0:
+        return outside
+    inside = [str(places.python_of(venv)), "-I", "-m"]
+    subprocess.run([*inside, "ensurepip", "--default-pip"], check=True, env=env, stdout=quiet)
+    return [*inside, "pip"]
+
+
+def clean_env(env: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of pip and uv: a person's mirrors stay, foreign targets do not."""
+    kept = {name: value for name, value in env.items() if name not in FOREIGN}
+    kept.pop("VIRTUAL_ENV", None)
+    kept.setdefault("UV_PYTHON_DOWNLOADS", "never")
+    if has_system_certificates():
+        # uv brings certificates of its own, which do not know a company's inspecting proxy.
+        kept.setdefault("UV_SYSTEM_CERTS", "1")
+    return kept
+
+
+def has_system_certificates() -> bool:
+    """Whether this machine has a certificate store uv could use."""
+    found = ssl.get_default_verify_paths().cafile
+    known = (found, *CERTIFICATES) if found else CERTIFICATES
+    return sys.platform in {"win32", "darwin"} or any(Path(name).is_file() for name in known)
+
+
+def remove_unused(folder: Path, keep: Path) -> None:
+    """Remove environments of earlier versions that nobody started for two weeks."""
+    for other in folder.iterdir():
+        stamp = other / places.READY
+        if other == keep or not stamp.is_file():
+            continue
+        if time.time() - stamp.stat().st_mtime > UNUSED_AFTER_S:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+@contextmanager
+def one_at_a_time(path: Path) -> Iterator[None]:
+    """Hold a file lock that the system frees when its holder dies.
+
+    Not filelock, the project's lock elsewhere: it is among what is about to be installed.
+    """
+    with path.open("a+b") as file:
+        if sys.platform == "win32":
+            import msvcrt
+
+            while True:
+                try:
+                    file.seek(0)
+                    msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+                    break
+                except OSError:  # not had within ten seconds: the other one still installs
+                    continue
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
