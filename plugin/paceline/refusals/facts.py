@@ -30,8 +30,8 @@ class Facts:
     Attributes:
         at: epoch seconds of the refusal itself, which a reset is counted from.
         status: HTTP status.
-        kind: the body's ``error.type``, or the client's word for it (``rate_limit``, …).
-        code: ``error.details.error_code``, or the client's ``apiError``.
+        kinds: the body's ``error.type`` and the client's word for it (``rate_limit``, …).
+        codes: ``error.details.error_code`` and the client's ``apiError``.
         text: the API's or the client's own error text; never a model's or a tool's.
         html: the body is a web page.
         retry_after: seconds, checked.
@@ -45,11 +45,11 @@ class Facts:
 
     __slots__ = (
         "at",
-        "code",
+        "codes",
         "dimension",
         "headers",
         "html",
-        "kind",
+        "kinds",
         "limit",
         "resets_at",
         "retry_after",
@@ -64,8 +64,8 @@ class Facts:
         at: float,
         *,
         status: int | None = None,
-        kind: str = "",
-        code: str = "",
+        kinds: tuple[str, ...] = (),
+        codes: tuple[str, ...] = (),
         text: str = "",
         html: bool = False,
         retry_after: float | None = None,
@@ -78,8 +78,8 @@ class Facts:
     ) -> None:
         self.at = at
         self.status = status
-        self.kind = kind
-        self.code = code
+        self.kinds = frozenset(kinds) - {"", "unknown"}
+        self.codes = frozenset(codes)
         self.text = text
         self.html = html
         self.retry_after = retry_after

@@ -19,6 +19,7 @@ _SPEND_CODES = frozenset(
         "linked_organization_spend_limit_reached",
     }
 )
+_ENTITLEMENT_CODES = frozenset({"credits_required", "long_context_credits_required"})
 _CLIENT_KINDS = frozenset({"max_output_tokens", "max_turns"})
 _OVERLOAD_KINDS = frozenset(
     {"overloaded_error", "overloaded", "api_error", "server_error", "timeout_error"}
@@ -57,18 +58,29 @@ def _used_up(facts: Facts) -> list[Window]:
 
 
 def _plan_window(facts: Facts) -> bool:
-    return facts.code == "usage_limit_reached" or any(
+    return "usage_limit_reached" in facts.codes or any(
         window.name != "overage" for window in _used_up(facts)
     )
 
 
+def _ramp(facts: Facts) -> bool:
+    return "ramp_limit_exceeded" in facts.codes
+
+
+def _challenge(facts: Facts) -> bool:
+    """Say whether a guard in front of the API answered; the client calls it a failed login."""
+    return facts.status in (None, 403, 429) and (
+        facts.html or wording.cause_of(facts.text) == "edge"
+    )
+
+
 def _rate(facts: Facts) -> bool:
-    return facts.status == 429 or (facts.status is None and facts.kind in _RATE_KINDS)  # noqa: PLR2004
+    return facts.status == 429 or (facts.status is None and bool(facts.kinds & _RATE_KINDS))  # noqa: PLR2004
 
 
 def _rate_worded_as_plan(facts: Facts) -> bool:
     """Say whether only a text tells of a plan: a quota's words, or a reset behind other words."""
-    if not _rate(facts) and facts.kind:
+    if not _rate(facts) and facts.kinds:
         return False
     cause = wording.cause_of(facts.text)
     if cause == "quota":
@@ -98,18 +110,18 @@ if TYPE_CHECKING:
     Rule = Callable[[Facts], bool]
 
 RULES: tuple[tuple[str, Rule], ...] = (
-    ("spend", lambda facts: facts.code in _SPEND_CODES),
-    ("throttle", lambda facts: facts.code == "ramp_limit_exceeded"),
-    ("entitlement", lambda facts: facts.code == "credits_required"),
-    ("client", lambda facts: facts.kind in _CLIENT_KINDS),
-    ("overload", lambda facts: facts.kind in _OVERLOAD_KINDS or (facts.status or 0) >= 500),  # noqa: PLR2004
+    ("spend", lambda facts: bool(facts.codes & _SPEND_CODES)),
+    ("throttle", _ramp),
+    ("entitlement", lambda facts: bool(facts.codes & _ENTITLEMENT_CODES)),
+    ("client", lambda facts: bool(facts.kinds & _CLIENT_KINDS)),
+    ("overload", lambda facts: bool(facts.kinds & _OVERLOAD_KINDS) or (facts.status or 0) >= 500),  # noqa: PLR2004
     ("quota", _plan_window),
-    ("spend", lambda facts: bool(_used_up(facts)) or facts.kind == "billing_error"),
-    ("edge", lambda facts: facts.html and facts.status in (403, 429)),
-    ("auth", lambda facts: facts.status == 401 or facts.kind in _AUTH_KINDS),  # noqa: PLR2004
+    ("spend", lambda facts: bool(_used_up(facts)) or "billing_error" in facts.kinds),
+    ("edge", _challenge),
+    ("auth", lambda facts: facts.status == 401 or bool(facts.kinds & _AUTH_KINDS)),  # noqa: PLR2004
     ("spend", _worded("spend")),
     ("entitlement", _worded("entitlement")),
-    ("invalid", lambda facts: facts.kind in _INVALID_KINDS),
+    ("invalid", lambda facts: bool(facts.kinds & _INVALID_KINDS)),
     ("overload", _worded("overload")),
     ("quota", _rate_worded_as_plan),
     ("quota", _long_wait),
@@ -120,7 +132,6 @@ RULES: tuple[tuple[str, Rule], ...] = (
     ("overload", lambda facts: facts.status in (408, 409)),
     ("invalid", lambda facts: 400 <= (facts.status or 0) < 500),  # noqa: PLR2004
     ("throttle", _worded("throttle")),
-    ("edge", _worded("edge")),
     ("auth", _worded("auth")),
     ("invalid", _worded("invalid")),
     ("stall", _worded("stall")),
@@ -147,7 +158,7 @@ def classify(facts: Facts) -> Refusal:
         window=_window(facts, cause),
         dimension=dimension,
         limit=limit,
-        ramp=facts.code == "ramp_limit_exceeded",
+        ramp=_ramp(facts),
         text=facts.text,
     )
 
@@ -183,7 +194,7 @@ def _window(facts: Facts, cause: str) -> str | None:
 
 
 def _dimension(facts: Facts, cause: str) -> tuple[str | None, int | None]:
-    if cause != "throttle" or facts.code == "ramp_limit_exceeded":
+    if cause != "throttle" or _ramp(facts):
         return None, None
     dimension, limit = wording.limit_of(facts.text)
     if dimension is not None:

@@ -54,8 +54,8 @@ def from_response(
     facts = Facts(
         now,
         status=status if status >= 400 else None,  # noqa: PLR2004
-        kind=_text(error.get("type")),
-        code=_text(details.get("error_code")) if isinstance(details, dict) else "",
+        kinds=(_text(error.get("type")),),
+        codes=(_text(details.get("error_code")),) if isinstance(details, dict) else (),
         text=_text(error.get("message")) or ("" if value else raw),
         html=_is_html(raw),
         retry_after=wait,
@@ -83,8 +83,8 @@ def from_row(row: Mapping[str, Any], now: float) -> Refusal | None:
         Facts(
             at,
             status=_status(row.get("apiErrorStatus")) or _leading_status(text),
-            kind=_text(row.get("error")),
-            code=_text(row.get("apiError")),
+            kinds=(_text(row.get("error")), _text(row.get("apiErrorType"))),
+            codes=(_text(row.get("apiErrorCode")), _text(row.get("apiError"))),
             text=text,
             html=_is_html(text),
             windows=_quota_windows(row.get("quotaLimits"), at),
@@ -100,7 +100,7 @@ def from_stop_failure(event: Mapping[str, Any], now: float) -> Refusal:
         Facts(
             now,
             status=_leading_status(details) or _leading_status(text),
-            kind=_text(event.get("error")),
+            kinds=(_text(event.get("error")),),
             text=text or details,
             html=_is_html(text),
         )
@@ -142,7 +142,7 @@ def from_death_note(error: str, now: float) -> Refusal:
         Facts(
             now,
             status=status or _leading_status(line),
-            kind=kind,
+            kinds=(kind,),
             text=line,
             html=_is_html(line),
         )
@@ -188,7 +188,7 @@ def from_rate_limit_event(info: Mapping[str, Any], now: float) -> Refusal | None
     if inner.get("isUsingOverage") is True:
         return None
     return classify(
-        Facts(now, status=429, code=code, windows=_quota_windows(inner, now), headers=True)
+        Facts(now, status=429, codes=(code,), windows=_quota_windows(inner, now), headers=True)
     )
 
 
@@ -311,7 +311,8 @@ def _is_html(text: str) -> bool:
 
 def _leading_status(text: str) -> int | None:
     """Return the status of ``API Error: 529 …``, ``429 Too …`` or ``Request rejected (429)``."""
-    low = text[:80].lower().removeprefix("api error:").strip()
+    low = text[:100].lower()
+    low = low[low.find("api error:") + 10 :].strip() if "api error:" in low else low.strip()
     low = low.removeprefix("repeated ").removeprefix("request rejected (")
     return _status(low[:3]) if low[3:4] in ("", " ", ")", ":") else None
 

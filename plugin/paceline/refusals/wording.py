@@ -56,8 +56,8 @@ PHRASES = (
 CURLED = "\u2019"
 """The apostrophe some versions print."""
 
-NOT_USAGE = "not your usage limit"
-"""Stands in a throttle's text, and would else read as a quota's."""
+NOT_USAGE = "(not your usage limit)"
+"""Stands before the API's own words, and would else read as a quota's."""
 
 WINDOWS = (
     ("session limit", "five_hour"),
@@ -75,9 +75,7 @@ _LIMIT_MAX = 10**12
 
 def cause_of(text: str) -> str | None:
     """Return the cause an error text names, or None for an unknown wording."""
-    low = _low(text)
-    if NOT_USAGE in low:
-        return "throttle"
+    low = _low(text).replace(NOT_USAGE, "")
     for cause, phrases in PHRASES:
         if cause == "quota" and _plan_limit(low):
             return cause

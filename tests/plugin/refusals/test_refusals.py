@@ -573,3 +573,77 @@ def test_a_refusal_survives_the_event_log() -> None:
     assert refusals.Refusal.of_fields(found.fields()) == found
     assert refusals.Refusal.of_fields({"cause": "gremlins"}) is None
     assert refusals.Refusal.of_fields({}) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "cause"),
+    [
+        (
+            {"apiErrorCode": "enforced_spend_limit_reached", "apiErrorType": "rate_limit_error"},
+            "API Error: Request rejected (429) · You have used it up",
+            "spend",
+        ),
+        (
+            {"apiErrorIsTransient": True},
+            (
+                "API Error: Server is temporarily limiting requests (not your usage limit)"
+                " · You have reached your spend limit"
+            ),
+            "spend",
+        ),
+        (
+            {"apiError": "long_context_credits_required", "errorDetails": "429 {}"},
+            "API Error: New words · turn something on",
+            "entitlement",
+        ),
+        (
+            {
+                "apiErrorStatus": 400,
+                "apiErrorType": "invalid_request_error",
+                "error": "billing_error",
+            },
+            "Credit balance is too low",
+            "spend",
+        ),
+        (
+            {"apiErrorStatus": 403, "error": "authentication_failed"},
+            "Failed to authenticate. API Error: 403 Just a moment...",
+            "edge",
+        ),
+        (
+            {"apiErrorStatus": None, "error": "authentication_failed"},
+            "Failed to authenticate. API Error: Just a moment...",
+            "edge",
+        ),
+        (
+            {"apiErrorStatus": 403, "error": "authentication_failed"},
+            "Failed to authenticate. API Error: 403 no access",
+            "auth",
+        ),
+        (
+            {"apiErrorStatus": 401, "error": "authentication_failed"},
+            "Not logged in · Please run /login",
+            "auth",
+        ),
+        (
+            {"apiErrorStatus": 529, "error": "server_error", "apiErrorType": "overloaded_error"},
+            "API Error: 529 Overloaded. This is a server-side issue",
+            "overload",
+        ),
+        (
+            {"apiErrorStatus": 400, "error": "unknown", "apiErrorType": "invalid_request_error"},
+            "API Error: 400 messages: bad",
+            "invalid",
+        ),
+        (
+            {"apiErrorCode": "ramp_limit_exceeded", "apiErrorIsTransient": True},
+            "API Error: Server is temporarily limiting requests (not your usage limit) · too fast",
+            "throttle",
+        ),
+    ],
+)
+def test_rows_as_the_two_clients_write_them(fields: dict[str, Any], text: str, cause: str) -> None:
+    """[§6 edge] [§6 spend] Seen on 2.1.240 and 2.1.332, with an API key and as a subscriber."""
+    found = from_row(row(text, **fields), T0)
+    assert found is not None
+    assert found.cause == cause
