@@ -1,0 +1,134 @@
+"""What a request weighs: its blocks in cache order, each with tokens and a running key.
+
+One token is four bytes of UTF-8, rounded up per block: fixed, so a run can be checked by hand.
+The order is the API's: tools, system, messages. A ``cache_control`` mark is a breakpoint and no
+part of the content; a string is the same content as one text block.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+BYTES_PER_TOKEN = 4
+IMAGE_TOKENS = 1500
+HOUR = 3600.0
+FIVE_MINUTES = 300.0
+_BILLING = "x-anthropic-billing-header:"
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A boundary after a block.
+
+    Attributes:
+        key: names everything up to here.
+        total: tokens up to here.
+        ttl: seconds a cache entry written here lives, 0.0 where there is no breakpoint.
+    """
+
+    key: str
+    total: int
+    ttl: float
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request's input: one mark a block, in order."""
+
+    marks: tuple[Mark, ...]
+
+    @property
+    def total(self) -> int:
+        """All input tokens, cached or not."""
+        return self.marks[-1].total if self.marks else 0
+
+
+def text_tokens(text: str) -> int:
+    """Return the tokens of a text: bytes/4, rounded up; none for no text."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+
+
+def read_prompt(body: dict[str, Any]) -> Prompt:
+    """Return the prompt of a Messages request. A block of no known shape counts as its JSON."""
+    running = hashlib.sha256(_scope(body).encode("utf-8"))
+    marks: list[Mark] = []
+    total = 0
+    for place, block in _blocks(body):
+        content, ttl = _strip(block)
+        if place == "system" and str(content.get("text", "")).startswith(_BILLING):
+            continue
+        total += block_tokens(content)
+        running.update(_plain(place, content).encode("utf-8", "replace"))
+        marks.append(Mark(running.copy().hexdigest()[:32], total, ttl))
+    return Prompt(tuple(marks))
+
+
+def block_tokens(block: dict[str, Any]) -> int:
+    """Return the tokens of one content block or tool definition."""
+    kind = block.get("type")
+    if kind == "text":
+        return text_tokens(str(block.get("text", "")))
+    if kind in ("image", "document"):
+        return IMAGE_TOKENS
+    if kind == "tool_result":
+        content = block.get("content")
+        if isinstance(content, list):
+            return sum(block_tokens(part) for part in content if isinstance(part, dict))
+        return text_tokens(content if isinstance(content, str) else "")
+    if kind == "tool_use":
+        return text_tokens(str(block.get("name", "")) + _json(block.get("input")))
+    return text_tokens(_json(block))
+
+
+def as_blocks(content: Any) -> list[dict[str, Any]]:
+    """Return message content as a list of blocks; a string is one text block."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    if isinstance(content, list):
+        return [part for part in content if isinstance(part, dict)]
+    return []
+
+
+def _blocks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    tools = body.get("tools") or []
+    found = [("tool", tool) for tool in tools if isinstance(tool, dict)]
+    found += [("system", block) for block in as_blocks(body.get("system"))]
+    for message in body.get("messages") or []:
+        if isinstance(message, dict):
+            role = str(message.get("role"))
+            found += [(role, block) for block in as_blocks(message.get("content"))]
+    return found
+
+
+def _scope(body: dict[str, Any]) -> str:
+    """Return what besides content a cache entry belongs to: model, thinking and effort."""
+    return _json([body.get("model"), body.get("thinking"), body.get("output_config")])
+
+
+def _strip(block: dict[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return the block without its cache marks, and the time to live they ask for."""
+    mark = block.get("cache_control")
+    bare = {name: value for name, value in block.items() if name != "cache_control"}
+    if isinstance(bare.get("content"), list):
+        inner = [
+            _strip(part) if isinstance(part, dict) else (part, 0.0) for part in bare["content"]
+        ]
+        bare["content"] = [part for part, _ in inner]
+        if mark is None and any(ttl for _, ttl in inner):
+            return bare, max(ttl for _, ttl in inner)
+    if not isinstance(mark, dict):
+        return bare, 0.0
+    return bare, HOUR if mark.get("ttl") == "1h" else FIVE_MINUTES
+
+
+def _plain(place: str, block: dict[str, Any]) -> str:
+    if block.get("type") == "tool_result" and isinstance(block.get("content"), str):
+        block = {**block, "content": as_blocks(block["content"])}
+    return f"\x00{place}\x00{_json(block)}"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
