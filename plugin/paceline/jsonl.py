@@ -6,8 +6,9 @@ Read from bytes: a byte order mark, invalid UTF-8 and lone surrogates never rais
 
 from __future__ import annotations
 
-import json
 import os
+
+from paceline import codec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ LINE_MAX = 64 * 1024
 
 def dumps(value: Any) -> str:
     """Return compact ASCII JSON. ``ValueError`` on NaN, infinities or what JSON cannot hold."""
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return codec.dumps(value)
 
 
 def loads(data: bytes | str) -> Any:
@@ -28,15 +29,10 @@ def loads(data: bytes | str) -> Any:
     if isinstance(data, bytes):
         data = data.decode("utf-8-sig", "replace")
     try:
-        return json.loads(data, parse_constant=_no_constant)
+        return codec.loads(data)
     except RecursionError as err:
         msg = "JSON nested too deep"
         raise ValueError(msg) from err
-
-
-def _no_constant(name: str) -> Any:
-    msg = f"{name} is not JSON"
-    raise ValueError(msg)
 
 
 def append(path: str, value: dict[str, Any]) -> None:
