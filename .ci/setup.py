@@ -6,6 +6,7 @@ Works again only when uv.lock, pyproject.toml, the interpreter or the place of t
 Kept to syntax that old interpreters parse, so that one too old can say so.
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -30,7 +31,11 @@ def main():
     from paceline_mcp.launcher import places
 
     root = Path(ROOT)
-    wanted = places.checkout_key(root) + "\n" + sys.version.replace("\n", " ") + "\n"
+    locked = hashlib.sha256(
+        (root / "uv.lock").read_bytes() + (root / "pyproject.toml").read_bytes()
+    )
+    python = sys.version.replace("\n", " ")
+    wanted = "\n".join((places.checkout_key(root), locked.hexdigest(), python, ""))
     stamp = root / ".venv" / places.CHECKOUT_READY
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return 0

@@ -15,7 +15,7 @@ def newer():  # type: () -> int
     import subprocess
 
     for minor in range(19, 10, -1):
-        found = shutil.which("python3.%d" % minor)
+        found = getattr(shutil, "which", lambda _: None)("python3.%d" % minor)
         if found:
             args = [found, "-I", "-X", "utf8", os.path.abspath(__file__)] + sys.argv[1:]
             if os.name == "nt":

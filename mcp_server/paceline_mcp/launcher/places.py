@@ -36,13 +36,16 @@ def key(root: Path) -> str:
 
 
 def checkout_key(root: Path) -> str:
-    """Return what ``make setup`` stamps the ``.venv`` of a checkout with."""
-    made_of = (root / "uv.lock").read_bytes() + (root / "pyproject.toml").read_bytes()
-    return hashlib.sha256(made_of + os.fsencode(root)).hexdigest()
+    """Return the first line of the stamp ``make setup`` leaves: the server's packages are there.
+
+    The place counts too: the scripts of an environment that was moved no longer start.
+    """
+    made_of = requirements(root).read_bytes() + os.fsencode(root)
+    return hashlib.sha256(made_of).hexdigest()
 
 
 def checkout_venv(root: Path) -> Path | None:
-    """Return the ``.venv`` of a checkout that was set up and is up to date."""
+    """Return the ``.venv`` of a checkout that was set up with the server's packages of today."""
     venv = root / ".venv"
     try:
         stamped = (venv / CHECKOUT_READY).read_text(encoding="utf-8").split("\n", 1)[0]

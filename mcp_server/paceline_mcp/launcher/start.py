@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LOG = "install.log"
 TAIL_LINES = 6
+STEPS = frozenset({"pip", "venv", "ensurepip", "install", "-c"})
+"""The words of a failed command that tell a person which step it was."""
 
 
 def main(root: str, argv: Sequence[str]) -> int:
@@ -49,7 +51,7 @@ def install_only(root: Path, told: Sequence[str]) -> int:
     try:
         venv = install(root, folder)
     except (OSError, subprocess.CalledProcessError) as err:
-        say(f"not installed: {err}")
+        say(f"not installed: {reason(err)}")
         return 1
     say(f"ready: {venv}")
     return 0
@@ -78,7 +80,7 @@ def installed(root: Path) -> Path | None:
     if code == 0 and venv is not None:
         return venv
     for line in log.read_text(encoding="utf-8", errors="replace").splitlines()[-TAIL_LINES:]:
-        say(line)
+        say(line.removeprefix("paceline: "))
     say("the server's packages could not be installed (is there a network?); no agent is held")
     say(f'next: "{sys.executable}" "{script}" --install')
     return None
@@ -96,6 +98,14 @@ def become_server(root: Path, venv: Path, argv: Sequence[str]) -> int:
     if sys.platform == "win32":
         return subprocess.run(args, env=env, check=False).returncode
     return os.execve(python, args, env)
+
+
+def reason(err: OSError | subprocess.CalledProcessError) -> str:
+    """Return an error as a short line: a step's name and its exit code, not its arguments."""
+    if isinstance(err, subprocess.CalledProcessError):
+        steps = [word for word in map(str, err.cmd) if word in STEPS]
+        return f"{' '.join(steps) or Path(err.cmd[0]).name} ended with {err.returncode}"
+    return str(err)
 
 
 def nowhere() -> int:
