@@ -69,11 +69,14 @@ def test_a_stream_carries_the_same_answer_and_its_usage() -> None:
 
 
 def test_a_follower_reads_the_prefix_as_soon_as_the_leader_has_its_first_byte() -> None:
-    with running(FAST) as server, sdk(server.url) as client:
-        with client.messages.stream(**ask("leader", system=SYSTEM)) as stream:
-            next(iter(stream))
-            follower = client.messages.create(**ask("follower", system=SYSTEM))
-            leader = stream.get_final_message()
+    with (
+        running(FAST) as server,
+        sdk(server.url) as client,
+        client.messages.stream(**ask("leader", system=SYSTEM)) as stream,
+    ):
+        next(iter(stream))
+        follower = client.messages.create(**ask("follower", system=SYSTEM))
+        leader = stream.get_final_message()
     assert leader.usage.cache_read_input_tokens == 0
     assert follower.usage.cache_read_input_tokens == leader.usage.cache_creation_input_tokens
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import IO
 
@@ -54,6 +55,14 @@ def end(process: subprocess.Popen[bytes], mark: str) -> None:
                 os.kill(pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(10)
+
+
+def leftovers(mark: str, patience: float = 5.0) -> int:
+    """Return how many marked processes are still there ``patience`` seconds after the client."""
+    until = time.monotonic() + patience
+    while (found := marked(mark)) and time.monotonic() < until:
+        time.sleep(0.05)
+    return len(found)
 
 
 def marked(mark: str) -> list[int]:

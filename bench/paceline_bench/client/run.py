@@ -130,10 +130,10 @@ def _run(
         try:
             timed_out = _wait(process, spec, api, home, begun, progress=progress)
             wall = time.monotonic() - begun
-            leftovers = len(processes.marked(mark)) if not timed_out else 0
+            left = processes.leftovers(mark) if not timed_out else 0
         finally:
             processes.end(process, mark)
-    return _result(spec, root, api, process, timed_out=timed_out, wall=wall, leftovers=leftovers)
+    return _result(spec, root, api, process, timed_out=timed_out, wall=wall, leftovers=left)
 
 
 def _wait(
