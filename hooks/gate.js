@@ -1,0 +1,110 @@
+// The gate: every model request of this session asks before it goes, tells what it used, and is sent
+// again when the API refused it. It decides nothing itself: the plugin's MCP server does (its broker,
+// mcp_server/paceline_mcp/broker/gate.py, is the other half of this conversation). Without a reachable
+// server it does nothing at all.
+//
+// Facts it stands on (measured on client 2.1.332):
+// - after a terminal failure `next(e)` settles with usage null and stopReason null and nothing but chunks of
+//   kind "engine"; calling it again sends the same request again, and the agent lives on
+// - `$` must not be handed to a function: a module that does so does not load
+export function register(on) {
+  const SERVER = 'plugin:paceline:paceline'
+  const DEFAULT_RETRIES = '10' // the client's own default, put back where nothing was set before
+  let reached = false // whether the server ever answered
+  let waited = false // whether an agent already waited for the server to come up
+  let changed = null // environment variables of this session that were changed, with their old values
+  let serial = 0
+
+  on('turn.step', async function* ($, e, next) {
+    const agent = e.agentId || ''
+    let lost = false // whether the server was gone when a failure was to be told
+    for (let attempt = 0; ; attempt++) {
+      const call = 'c' + (++serial) + '-' + String(e.turnId).slice(0, 8) + '-' + e.index
+      let pass = null
+      for (let tries = 0; ; ) {
+        try {
+          const answer = await $.mcp.call(SERVER, 'gate', {
+            op: 'ask', call, agent, model: String(e.model || ''), count: e.messageCount || 0, attempt,
+          })
+          pass = answer.isError ? null : JSON.parse(answer.content[0].text)
+        } catch {
+          pass = null
+          // A server that is still starting: an agent waits for it, once in a session and not for long.
+          if (!reached && !waited && agent && ++tries <= 6) {
+            await $.clock.sleep(500)
+            continue
+          }
+          if (agent) waited = true
+        }
+        if (pass) reached = true
+        if (pass && pass.set && !changed) {
+          changed = {}
+          for (const name of Object.keys(pass.set)) {
+            let old = null
+            try { old = await $.env.get(name) } catch { /* unset */ }
+            changed[name] = old
+            try { await $.env.set(name, pass.set[name]) } catch { /* a client that cannot: its own retries stay */ }
+          }
+        }
+        if (!pass || !pass.wait || (next.signal && next.signal.aborted)) break
+      }
+      if (pass && pass.wait) return yield* next(e) // the person interrupted while it waited
+      if (!pass) {
+        // Not reachable: the session is as it would be without us.
+        if (changed) {
+          const old = changed['CLAUDE_CODE_MAX_RETRIES']
+          changed = null
+          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', old || DEFAULT_RETRIES) } catch { /* nothing more to do */ }
+        }
+        return yield* next(e)
+      }
+      if (!pass.id) return yield* next(e)
+
+      const steps = next(e)
+      const kept = [] // a failed attempt's chunks are not shown when it is sent again
+      let began = false
+      let result = null
+      try {
+        for (;;) {
+          const step = await steps.next()
+          if (step.done) { result = step.value; break }
+          if (!began) {
+            if (step.value && step.value.kind === 'engine') { kept.push(step.value); continue }
+            began = true
+            if (pass.tell) {
+              try { await $.mcp.call(SERVER, 'gate', { op: 'began', id: pass.id }) } catch { /* followers time out */ }
+            }
+            while (kept.length) yield kept.shift()
+          }
+          yield step.value
+        }
+      } catch (error) {
+        try { await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id }) } catch { /* its lease expires */ }
+        throw error
+      }
+      const failed = !began && result && !result.usage && !result.stopReason
+      if (!failed || (next.signal && next.signal.aborted)) {
+        const usage = (result && result.usage) || null
+        try {
+          await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id, usage, model: String(e.model || '') })
+        } catch { /* its lease expires */ }
+        while (kept.length) yield kept.shift()
+        return result
+      }
+      let again = null
+      try {
+        const answer = await $.mcp.call(SERVER, 'gate', { op: 'refused', id: pass.id, attempt })
+        again = answer.isError ? null : JSON.parse(answer.content[0].text)
+      } catch {
+        again = null
+      }
+      if (again && again.again) continue
+      if (!again && changed && !lost) {
+        lost = true // one more time, with the client's own retries put back by the failing ask
+        continue
+      }
+      while (kept.length) yield kept.shift()
+      return result
+    }
+  })
+}

@@ -1,0 +1,258 @@
+"""The gate's conversation: ask, began, done, refused. Every decision of the gate is made here.
+
+One request of the model, as the gate sees it::
+
+    ask      -> {"id": reservation, "tell": bool}    it may go (id "" : go, nothing to settle)
+             -> {"wait": true}                       ask again with the same call
+    began                                            the reply began (only when "tell")
+    done                                             usage, or none when it was cut off
+    refused  -> {"again": bool}                      it came to nothing: send it again?
+
+Answers to ``ask`` are made of slices shorter than 25 s, so that no layer between gives up on one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from paceline import settings as options
+from paceline.errors import PacelineError
+from paceline.families import family_of
+from paceline.ledger import refuse, settle
+from paceline.ledger.refuse import Refused
+from paceline.ledger.verdicts import Drop, Grant, Usage
+from paceline_mcp.broker import evidence
+
+if TYPE_CHECKING:
+    from paceline.refusals import Refusal
+    from paceline.settings import Settings
+    from paceline_mcp.broker.desk import Desk
+    from paceline_mcp.broker.session import Session
+
+SLICE_S = 20.0
+FORGET_S = 30.0
+"""A call that is not asked again for this long after a slice is over: its request was cancelled."""
+UNKNOWN_TRIES = 10
+"""The client itself tries 10 times; a failure of unknown cause is tried as often, not for ever."""
+STALL_MS = 7 * 86_400_000
+"""A held agent makes no progress, and the client's watchdog ends those after 10 minutes: raised."""
+
+ENVIRONMENT = {
+    "CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS": str(STALL_MS),
+    # Each agent retrying by itself is what collides; the gate brings refused requests back, each
+    # in its own slot. The gate puts the old value back when it cannot reach this server.
+    "CLAUDE_CODE_MAX_RETRIES": "0",
+}
+
+
+class GateDesk:
+    """Answers the gate of one session.
+
+    Args:
+        desk: an open desk.
+        session: what is known of the session.
+        settings: of this process.
+    """
+
+    def __init__(self, desk: Desk, session: Session, settings: Settings) -> None:
+        self.desk = desk
+        self.session = session
+        self.settings = settings
+        self.seen = 0.0
+        self.revivals: dict[str, int] = {}
+        self._calls: dict[str, asyncio.Task[Grant | Drop | None]] = {}
+        self._sent: dict[str, tuple[str, str, float]] = {}
+        self._held: set[str] = set()
+        self._not_before: dict[str, float] = {}
+        self._asked_at: dict[str, float] = {}
+
+    def beat(self) -> None:
+        """Keep the hooks informed that a gate is alive, once one was seen."""
+        if self.seen:
+            self.session.beat()
+
+    async def ask(
+        self, call: str, agent: str, model: str, count: int, attempt: int
+    ) -> dict[str, Any]:
+        """Let one request go when its turn has come."""
+        if not self.seen:
+            self.seen = time.time()
+            self.session.beat()
+        greeting = {"set": ENVIRONMENT} if self.settings.mode == options.PACE else {}
+        if self.settings.mode == options.OFF:
+            return {"id": ""}
+        task = self._calls.get(call)
+        if task is None:
+            asked = self.session.ask_of(agent, model, count, time.time())
+            asked["attempt"] = attempt
+            asked["not_before"] = self._not_before.pop(agent, 0.0)
+            if self.settings.mode == options.OBSERVE:
+                asked["cls"] = "main"
+            task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
+        done, _ = await asyncio.wait({task}, timeout=SLICE_S)
+        if not done:
+            self._note_wait(call, agent, task)
+            return {"wait": True, **greeting}
+        self._calls.pop(call, None)
+        self._asked_at.pop(call, None)
+        self._held.discard(call)
+        verdict = task.result() if not task.cancelled() else None
+        if not isinstance(verdict, Grant):
+            # A ledger that cannot be used holds nobody; a parked request that will not be woken
+            # goes as it is and fails as it would have without us.
+            return {"id": "", **greeting}
+        now = time.time()
+        self._sent[verdict.reservation] = (agent, model, now)
+        self.session.append(
+            "request.grant",
+            agent,
+            now,
+            id=verdict.reservation,
+            cost=round(verdict.amounts.get("input", 0.0)),
+            waited=round(verdict.waited, 3),
+            by="gate",
+            attempt=attempt,
+        )
+        return {"id": verdict.reservation, "tell": verdict.leader, **greeting}
+
+    async def began(self, reservation: str) -> dict[str, Any]:
+        """The reply began: what this request wrote to the cache can be read."""
+        await self._quietly(lambda led, now: settle.began(led, reservation, now))
+        return {}
+
+    async def done(
+        self, reservation: str, usage: dict[str, Any] | None, model: str
+    ) -> dict[str, Any]:
+        """A request ended: settle with its usage, or leave it at the estimate when there is none."""
+        agent, asked_model, _ = self._sent.pop(reservation, ("", model, 0.0))
+        self.desk.ended(reservation)
+        if usage is None:
+            await self._quietly(lambda led, now: _spent(led, reservation, now, self.desk))
+            return {}
+        counted = usage_of(usage)
+        self.session.append(
+            "request.settle",
+            agent,
+            time.time(),
+            id=reservation,
+            model=str(usage.get("model") or asked_model),
+            input=counted.input,
+            cache_creation=counted.cache_creation,
+            cache_read=counted.cache_read,
+            output=counted.output,
+        )
+        await self._quietly(
+            lambda led, now: settle.settle(led, reservation, counted, now, self.desk.policy)
+        )
+        return {}
+
+    async def refused(self, reservation: str, attempt: int) -> dict[str, Any]:
+        """A request came to nothing. Say whether to send the same one again."""
+        agent, model, sent_at = self._sent.pop(reservation, ("", "", time.time()))
+        self.desk.ended(reservation)
+        now = time.time()
+        found = await evidence.refusal_of(self.session.transcript_of(agent), sent_at, now)
+        if found is None:
+            # Cut off by the person, or never sent: nothing was refused.
+            await self._quietly(
+                lambda led, at: settle.release(led, reservation, at, self.desk.policy)
+            )
+            return {"again": False}
+        self.session.append(
+            "request.refused", agent, now, id=reservation, attempt=attempt, **fields_of(found)
+        )
+        answer = await self._quietly(
+            lambda led, at: refuse.refuse(
+                led,
+                family_of(model),
+                as_ledger(found, attempt),
+                at,
+                self.desk.policy,
+                reservation_id=reservation,
+                attempt=attempt,
+            )
+        )
+        if answer is None or not answer.again or self.settings.mode != options.PACE:
+            return {"again": False}
+        self._not_before[agent] = answer.not_before
+        self.revivals[agent] = self.revivals.get(agent, 0) + 1
+        self.session.append(
+            "request.revived", agent, time.time(), id=reservation, n=self.revivals[agent]
+        )
+        return {"again": True}
+
+    def _note_wait(self, call: str, agent: str, task: asyncio.Task[Any]) -> None:
+        """Log a long hold once, and take its ticket back when nobody asks for it any more."""
+        if call not in self._held:
+            self._held.add(call)
+            self.session.append("request.wait", agent, time.time(), id=call, by="gate")
+        self._asked_at[call] = time.time()
+        asyncio.get_running_loop().call_later(FORGET_S, self._forget, call, task)
+
+    def _forget(self, call: str, task: asyncio.Task[Any]) -> None:
+        if self._calls.get(call) is task and time.time() - self._asked_at[call] >= FORGET_S - 1.0:
+            self._calls.pop(call, None)
+            task.cancel()
+
+    async def _quietly(self, change: Any) -> Any:
+        try:
+            return await self.desk.told(change)
+        except PacelineError:
+            return None
+
+
+def usage_of(usage: dict[str, Any]) -> Usage:
+    """Return the usage a response reported, with what is absent or absurd as 0."""
+
+    def number(name: str) -> float:
+        value = usage.get(name)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+            return 0.0
+        return min(float(value), 1e9)
+
+    return Usage(
+        input=number("input_tokens"),
+        cache_creation=number("cache_creation_input_tokens"),
+        cache_read=number("cache_read_input_tokens"),
+        output=number("output_tokens"),
+    )
+
+
+def as_ledger(found: Refusal, attempt: int) -> Refused:
+    """Return the part of a refusal that the ledger acts on.
+
+    A failure of unknown cause is tried again like an overload, as often as the client would.
+    """
+    cause, retryable = found.cause, found.retryable
+    if cause == "unknown":
+        cause, retryable = "overload", attempt < UNKNOWN_TRIES
+    return Refused(
+        cause=cause,
+        retryable=retryable,
+        resets_at=found.resets_at,
+        window=found.window or "",
+        dimension=found.dimension,
+        limit=found.limit,
+    )
+
+
+def fields_of(found: Refusal) -> dict[str, Any]:
+    """Return the refusal fields of the event log (docs/events.md)."""
+    return {
+        "cause": found.cause,
+        "retryable": found.retryable,
+        "resets_at": found.resets_at,
+        "window": found.window,
+        "dimension": found.dimension,
+        "limit": found.limit,
+        "text": found.text,
+    }
+
+
+def _spent(ledger: Any, reservation: str, now: float, desk: Desk) -> None:
+    held = ledger.reservations.get(reservation)
+    if held is not None:
+        counted = Usage(input=held.amounts.get("input", 0.0))
+        settle.settle(ledger, reservation, counted, now, desk.policy)

@@ -1,0 +1,115 @@
+"""What this server knows of its session, folded from the session's event log."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from paceline import jsonl, paths
+from paceline.families import family_of
+from paceline.ledger import prefix
+from paceline.ledger.cost import Contexts
+from paceline.ledger.values import CONTINUATION, MAIN, NEW
+from paceline_mcp.broker import evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+JOINED_LATE = 3
+"""A first request of an agent carries fewer messages than this; one with more began before us."""
+LATE_COST = 4000.0
+
+
+class Session:
+    """The event log of one session: read in as it grows, appended to.
+
+    Args:
+        state: the state directory.
+        session: the session's id.
+        env: the process's environment (for the project and the client's folder).
+    """
+
+    def __init__(self, state: str, session: str, env: Mapping[str, str]) -> None:
+        self.state = state
+        self.id = session
+        self.env = env
+        self.contexts = Contexts()
+        self.transcript = ""
+        self.project = _short(env.get("CLAUDE_PROJECT_DIR", ""))
+        self.calls: dict[str, str] = {}
+        self._log = paths.events_file(state, session)
+        self._offset = 0
+        self.broken = ""
+
+    def refresh(self) -> None:
+        """Fold what hooks and this server appended since the last time."""
+        lines, self._offset = jsonl.read(self._log, self._offset)
+        self.contexts.fold(lines)
+        for line in lines:
+            if line.get("e") == "session.start":
+                self.transcript = str(line.get("transcript") or self.transcript)
+            elif line.get("e") == "tool.before":
+                self.calls[str(line.get("id"))] = str(line.get("agent") or "")
+
+    def append(self, kind: str, agent: str, now: float, **fields: Any) -> None:
+        """Append one event; a log that cannot be written is told by ``doctor``, never raised."""
+        line = {"t": round(now, 3), "e": kind, "agent": agent or None, **fields}
+        try:
+            paths.make_private(paths.session_dir(self.state, self.id))
+            jsonl.append(self._log, line)
+        except (OSError, ValueError) as err:
+            self.broken = str(err)
+
+    def beat(self) -> None:
+        """Tell the hooks that a gate is alive in this session."""
+        folder = paths.session_dir(self.state, self.id)
+        try:
+            paths.make_private(folder)
+            with open(os.path.join(folder, "gate"), "w", encoding="ascii") as file:  # noqa: PTH
+                file.write(str(os.getpid()))
+        except OSError as err:
+            self.broken = str(err)
+
+    def quiet(self) -> None:
+        """Tell the hooks that the gate's server is gone."""
+        try:
+            os.unlink(os.path.join(paths.session_dir(self.state, self.id), "gate"))  # noqa: PTH
+        except OSError:
+            return
+
+    def ask_of(self, agent: str, model: str, count: int, now: float) -> dict[str, Any]:
+        """Return the ledger's arguments for an agent's next request (``admit.enqueue``)."""
+        self.refresh()
+        known = self.contexts.agent(agent)
+        key = prefix.key_of(model, known.type if agent else "main", self.project)
+        cost = self.contexts.cost(agent, now)
+        asked: dict[str, Any] = {
+            "family": family_of(model),
+            "session": self.id,
+            "agent": agent,
+            "cls": (NEW if cost.first else CONTINUATION) if agent else MAIN,
+            "amounts": {"input": cost.input},
+            "cache_until": cost.cache_until,
+            "prefix_key": key,
+            "first": cost.first,
+        }
+        if agent and cost.first and count > JOINED_LATE:
+            asked |= {"cls": CONTINUATION, "first": False, "amounts": {"input": LATE_COST}}
+        return asked
+
+    def transcript_of(self, agent: str) -> str | None:
+        """Return the transcript an agent writes to, or None."""
+        if not self.transcript:
+            self.refresh()
+        if not self.transcript:
+            home = self.env.get("CLAUDE_CONFIG_DIR") or os.path.join(  # noqa: PTH118
+                self.env.get("HOME") or os.path.expanduser("~"),  # noqa: PTH111
+                ".claude",
+            )
+            self.transcript = evidence.find_transcript(self.id, home)
+        return evidence.transcript_of(self.transcript, self.id, agent)
+
+
+def _short(project: str) -> str:
+    return hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:12]

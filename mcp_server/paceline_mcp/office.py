@@ -1,0 +1,63 @@
+"""Everything one server process holds: its session, its desk, its gate. Opened once, at start."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from paceline import account, paths, settings
+from paceline.ledger.store import FileStore
+from paceline.ledger.verdicts import Policy
+from paceline_mcp.broker import Desk, GateDesk, Session
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+NO_SESSION = "no-session"
+
+
+def policy_of(told: settings.Settings) -> Policy:
+    """Return the ledger's policy for these settings."""
+    return Policy(headroom=told.headroom, park_max=told.park_max)
+
+
+def store_of(env: Mapping[str, str], told: settings.Settings) -> FileStore:
+    """Return the ledger of the account that this environment spends from."""
+    state = paths.state_dir(env)
+    return FileStore(told.ledger or paths.ledger_dir(state), account.account_id(env, state))
+
+
+@dataclass(slots=True)
+class Office:
+    """What the tools work with."""
+
+    env: Mapping[str, str]
+    settings: settings.Settings
+    policy: Policy
+    state: str
+    store: FileStore
+    session: Session
+    desk: Desk
+    gate: GateDesk
+
+
+@contextlib.asynccontextmanager
+async def opened(env: Mapping[str, str] | None = None) -> AsyncIterator[Office]:
+    """Open the office of this process; close it with its tickets and reservations given back."""
+    env = os.environ if env is None else env
+    told = settings.load(env)
+    state = paths.state_dir(env)
+    name = env.get("CLAUDE_CODE_SESSION_ID", "")
+    session = Session(state, name if paths.is_id(name) else NO_SESSION, env)
+    policy = policy_of(told)
+    store = store_of(env, told)
+    gates: list[GateDesk] = []
+    desk = Desk(store, policy, beat=lambda: [gate.beat() for gate in gates] and None)
+    gates.append(GateDesk(desk, session, told))
+    async with desk:
+        try:
+            yield Office(env, told, policy, state, store, session, desk, gates[0])
+        finally:
+            session.quiet()
