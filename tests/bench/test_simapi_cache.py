@@ -117,6 +117,11 @@ def test_the_client_marks_move_without_changing_the_content() -> None:
     assert one.marks[-1].key == two.marks[-1].key
 
 
+def test_a_denser_count_gives_the_same_text_more_tokens() -> None:
+    body = {"model": "m", "system": [text(SYSTEM)]}
+    assert read_prompt(body, 2.5).total == 1.6 * read_prompt(body).total
+
+
 def test_the_billing_line_of_the_client_is_no_content() -> None:
     body = {"model": "m", "system": [text("x-anthropic-billing-header: cc_version=1;")]}
     assert read_prompt(body).total == 0

@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
+from paceline_bench.simapi.counting import BYTES_PER_TOKEN
 from paceline_bench.simapi.refusals import KINDS
 
 HeaderStyle = Literal["api_key", "none", "subscriber"]
@@ -61,6 +62,7 @@ class Config:
         ttfb_s: seconds to the first byte of an answer.
         s_per_token: seconds an output token takes.
         output_tokens: length of a text reply, filled up to it.
+        bytes_per_token: how input is counted.
         min_cache_tokens: shorter prefixes are not cached.
         seed: of the generator that draws faults.
     """
@@ -85,12 +87,13 @@ class Config:
     ttfb_s: float = 0.25
     s_per_token: float = 0.004
     output_tokens: int = 60
+    bytes_per_token: float = BYTES_PER_TOKEN
     min_cache_tokens: int = 1024
     seed: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what cannot be. ``ValueError`` names the field."""
-        for name in ("rpm", "itpm", "otpm"):
+        for name in ("rpm", "itpm", "otpm", "bytes_per_token"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be more than 0")
         if self.headers not in STYLES:

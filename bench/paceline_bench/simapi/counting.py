@@ -1,6 +1,8 @@
 """What a request weighs: its blocks in cache order, each with tokens and a running key.
 
 One token is four bytes of UTF-8, rounded up per block: fixed, so a run can be checked by hand.
+Real tokenizers give more tokens to the same bytes, each text its own; another number of bytes a
+token stands in for that, so that an estimate has something to be wrong about.
 The order is the API's: tools, system, messages. A ``cache_control`` mark is a breakpoint and no
 part of the content; a string is the same content as one text block.
 """
@@ -9,10 +11,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
-BYTES_PER_TOKEN = 4
+BYTES_PER_TOKEN = 4.0
 IMAGE_TOKENS = 1500
 HOUR = 3600.0
 FIVE_MINUTES = 300.0
@@ -46,12 +49,12 @@ class Prompt:
         return self.marks[-1].total if self.marks else 0
 
 
-def text_tokens(text: str) -> int:
-    """Return the tokens of a text: bytes/4, rounded up; none for no text."""
-    return -(-len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN)
+def text_tokens(text: str, per: float = BYTES_PER_TOKEN) -> int:
+    """Return the tokens of a text: its bytes by ``per``, rounded up; none for no text."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / per)
 
 
-def read_prompt(body: dict[str, Any]) -> Prompt:
+def read_prompt(body: dict[str, Any], per: float = BYTES_PER_TOKEN) -> Prompt:
     """Return the prompt of a Messages request. A block of no known shape counts as its JSON."""
     running = hashlib.sha256(_scope(body).encode("utf-8"))
     marks: list[Mark] = []
@@ -60,27 +63,27 @@ def read_prompt(body: dict[str, Any]) -> Prompt:
         content, ttl = _strip(block)
         if place == "system" and str(content.get("text", "")).startswith(_BILLING):
             continue
-        total += block_tokens(content)
+        total += block_tokens(content, per)
         running.update(_plain(place, content).encode("utf-8", "replace"))
         marks.append(Mark(running.copy().hexdigest()[:32], total, ttl))
     return Prompt(tuple(marks))
 
 
-def block_tokens(block: dict[str, Any]) -> int:
+def block_tokens(block: dict[str, Any], per: float = BYTES_PER_TOKEN) -> int:
     """Return the tokens of one content block or tool definition."""
     kind = block.get("type")
     if kind == "text":
-        return text_tokens(str(block.get("text", "")))
+        return text_tokens(str(block.get("text", "")), per)
     if kind in ("image", "document"):
         return IMAGE_TOKENS
     if kind == "tool_result":
         content = block.get("content")
         if isinstance(content, list):
-            return sum(block_tokens(part) for part in content if isinstance(part, dict))
-        return text_tokens(content if isinstance(content, str) else "")
+            return sum(block_tokens(part, per) for part in content if isinstance(part, dict))
+        return text_tokens(content if isinstance(content, str) else "", per)
     if kind == "tool_use":
-        return text_tokens(str(block.get("name", "")) + _json(block.get("input")))
-    return text_tokens(_json(block))
+        return text_tokens(str(block.get("name", "")) + _json(block.get("input")), per)
+    return text_tokens(_json(block), per)
 
 
 def as_blocks(content: Any) -> list[dict[str, Any]]:

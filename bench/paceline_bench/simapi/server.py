@@ -104,7 +104,7 @@ class SimApi:
         body = await _json_body(request)
         if body is None:
             return self._bad_request()
-        return JSONResponse({"input_tokens": read_prompt(body).total})
+        return JSONResponse({"input_tokens": read_prompt(body, self.config.bytes_per_token).total})
 
     async def messages(self, request: Request) -> Response:
         """Take or refuse a request, and answer it from its script."""
@@ -147,7 +147,7 @@ class SimApi:
 
     def _read(self, request: Request, body: dict[str, Any]) -> _Asked:
         now = self.now()
-        prompt = read_prompt(body)
+        prompt = read_prompt(body, self.config.bytes_per_token)
         agent = request.headers.get("x-claude-code-agent-id")
         last = prompt.marks[-1].key if prompt.marks else ""
         return _Asked(

@@ -1,0 +1,267 @@
+"""A fan-out of the stand-in: the main thread, its agents, and the hooks around both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from paceline_bench.client.home import environment
+from paceline_bench.client.result import RunResult, count
+from paceline_bench.client.run import TICK_S, Progress
+from paceline_bench.client.spec import Fanout, main_script, write_files
+from paceline_bench.simapi.script import script_text
+from paceline_bench.simapi.server import Running, running
+from paceline_bench.standin import hooks as plugin_hooks
+from paceline_bench.standin.talk import MODEL, RETRIES, RefusedError, Talk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+AGENT_TYPE = "general-purpose"
+
+
+class TimeUpError(Exception):
+    """The run's time is up."""
+
+
+@contextmanager
+def run_stand_in(
+    spec: Fanout,
+    *,
+    progress: Callable[[Progress], None] | None = None,
+    prepare: Callable[[Path, dict[str, str]], None] | None = None,
+) -> Iterator[RunResult]:
+    """Play a fan-out of Agent calls; its home and logs stay until the block ends.
+
+    Args:
+        spec: what to run; its kind is taken for ``agent``.
+        progress: called while it runs, in this thread.
+        prepare: called with the home and the hooks' environment before it begins.
+    """
+    root = Path(tempfile.mkdtemp(prefix="plbench-")).resolve()
+    try:
+        for folder in (root / "home" / "tmp", root / "work", root / "files"):
+            folder.mkdir(parents=True)
+        with running(spec.api, log=root / "api.jsonl") as api:
+            env = environment(spec, root / "home", api.url)
+            if prepare:
+                prepare(root / "home", env)
+            yield _run(spec, root, api, env, progress)
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _run(
+    spec: Fanout,
+    root: Path,
+    api: Running,
+    env: dict[str, str],
+    progress: Callable[[Progress], None] | None,
+) -> RunResult:
+    session = str(uuid.uuid4())
+    env |= {"CLAUDE_CODE_SESSION_ID": session, "CLAUDE_PROJECT_DIR": str(root / "work")}
+    begun = time.monotonic()
+    play = _Play(
+        spec=spec,
+        root=root,
+        url=api.url,
+        session=session,
+        hooks=plugin_hooks.load(spec.plugin_dir, env, root / "work"),
+        ends=begun + spec.timeout_s,
+        stop=threading.Event(),
+    )
+    said: list[str] = []
+    thread = threading.Thread(target=lambda: said.append(play.main()), name="stand-in")
+    thread.start()
+    counted = count(api.records(), spec.agents, spec.api, api.api.account.start)
+    try:
+        while thread.is_alive():
+            thread.join(TICK_S)
+            counted = count(api.records(), spec.agents, spec.api, api.api.account.start)
+            if progress:
+                progress(Progress(time.monotonic() - begun, counted, root / "home", 0))
+    finally:
+        play.stop.set()
+        thread.join()
+    return RunResult(
+        counts=counted,
+        exit_code=0 if said else None,
+        timed_out=not said,
+        wall_s=time.monotonic() - begun,
+        result=said[0] if said else None,
+        is_error=False,
+        session=session,
+        init={"model": MODEL},
+        home=root / "home",
+        transcripts=play.transcripts if play.transcripts.is_dir() else None,
+        state=Path(env["PACELINE_STATE_DIR"]),
+        api_log=root / "api.jsonl",
+        stream=root / "out.jsonl",
+        errors="",
+        debug="",
+        leftovers=0,
+    )
+
+
+@dataclass(slots=True)
+class _Play:
+    """One session of the stand-in."""
+
+    spec: Fanout
+    root: Path
+    url: str
+    session: str
+    hooks: plugin_hooks.Hooks
+    ends: float
+    stop: threading.Event
+
+    @property
+    def transcripts(self) -> Path:
+        """The folder of the session's transcripts, where the client would have it."""
+        return self.root / "home" / ".claude" / "projects" / "-stand-in" / self.session
+
+    def main(self) -> str:
+        """Run the main thread to its end and return its last text."""
+        agents = write_files(self.spec, self.root / "files")
+        script = main_script(self.spec, agents)
+        script["fanout"]["kind"] = "agent"
+        text = ""
+        try:
+            self._fire("SessionStart", None, source="startup")
+            prompt = f"Run the fan-out of this script. {script_text(script)}"
+            self._fire("UserPromptSubmit", None, prompt=prompt)
+            talk = self._talk(None, prompt, ("Agent",))
+            while calls := _calls(answer := talk.ask()):
+                talk.give(self._at_once(calls))
+            text = _text(answer)
+            self._fire("Stop", None, stop_hook_active=False, last_assistant_message=text)
+            self._fire("SessionEnd", None, reason="other")
+        except RefusedError as err:
+            text = str(err)
+            self._fire("StopFailure", None, error="rate_limit", last_assistant_message=text)
+        return text
+
+    def _at_once(self, calls: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        results: dict[str, str] = {}
+
+        def one(call: dict[str, Any]) -> None:
+            try:
+                results[call["id"]] = self._launch(call)
+            except TimeUpError:
+                results[call["id"]] = "interrupted"
+
+        threads = [threading.Thread(target=one, args=(call,)) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self._check()
+        return [(call["id"], results.get(call["id"], "")) for call in calls]
+
+    def _launch(self, call: dict[str, Any]) -> str:
+        """Run one Agent call: the agent's whole life, and what the parent hears of it."""
+        told = {"tool_name": "Agent", "tool_input": call["input"], "tool_use_id": call["id"]}
+        self._fire("PreToolUse", None, **told)
+        agent = "a" + uuid.uuid4().hex[:16]
+        self._fire("SubagentStart", agent)
+        talk = self._talk(agent, call["input"]["prompt"], ("Read",))
+        try:
+            while reads := _calls(answer := talk.ask()):
+                self._write_transcript(agent, talk)
+                talk.give(self._read(agent, reads))
+        except RefusedError as err:
+            self._write_transcript(agent, talk, failed=err)
+            self._fire("StopFailure", agent, error="rate_limit", last_assistant_message=str(err))
+            text = f"Agent terminated early due to an API error: {err}"
+            self._fire("PostToolUseFailure", None, **told, error=text, is_interrupt=False)
+            return text
+        text = _text(answer)
+        self._write_transcript(agent, talk)
+        path = str(self._transcript(agent))
+        self._fire("SubagentStop", agent, agent_transcript_path=path, last_assistant_message=text)
+        response = {"status": "completed", "agentId": agent, "agentType": AGENT_TYPE}
+        self._fire("PostToolUse", None, **told, tool_response=response)
+        return text
+
+    def _read(self, agent: str, calls: list[dict[str, Any]]) -> list[tuple[str, str]]:
+        results, batch = [], []
+        for call in calls:
+            told = {"tool_name": "Read", "tool_input": call["input"], "tool_use_id": call["id"]}
+            self._fire("PreToolUse", agent, **told)
+            lines = Path(call["input"]["file_path"]).read_text(encoding="utf-8").splitlines()
+            text = "\n".join(f"{number}\t{line}" for number, line in enumerate(lines, 1))
+            results.append((call["id"], text))
+            batch.append({**told, "tool_response": text})
+        self._fire("PostToolBatch", agent, tool_calls=batch)
+        return results
+
+    def _talk(self, agent: str | None, prompt: str, tools: tuple[str, ...]) -> Talk:
+        told = self.spec.max_retries
+        retries = RETRIES if told is None else told
+        return Talk(self.url, self.session, agent, prompt, tools, retries, self._pause)
+
+    def _fire(self, name: str, agent: str | None, **more: Any) -> None:
+        self._check()
+        event = {
+            "hook_event_name": name,
+            "session_id": self.session,
+            "transcript_path": str(self.transcripts.with_suffix(".jsonl")),
+            "cwd": str(self.root / "work"),
+            "permission_mode": "bypassPermissions",
+            **({"agent_id": agent, "agent_type": AGENT_TYPE} if agent else {}),
+            **more,
+        }
+        self.hooks.fire(event, self.ends - time.monotonic())
+
+    def _pause(self, seconds: float) -> None:
+        self.stop.wait(min(seconds, max(0.0, self.ends - time.monotonic())))
+        self._check()
+
+    def _check(self) -> None:
+        if self.stop.is_set() or time.monotonic() >= self.ends:
+            raise TimeUpError
+
+    def _transcript(self, agent: str) -> Path:
+        return self.transcripts / "subagents" / f"agent-{agent}.jsonl"
+
+    def _write_transcript(self, agent: str, talk: Talk, failed: RefusedError | None = None) -> None:
+        """Write the agent's transcript as far as the client's shape is needed to read it."""
+        rows = [
+            {"type": message["role"], "isSidechain": True, "agentId": agent, "message": message}
+            for message in talk.messages
+        ]
+        if failed:
+            rows.append(
+                {
+                    "type": "assistant",
+                    "isSidechain": True,
+                    "agentId": agent,
+                    "isApiErrorMessage": True,
+                    "apiErrorStatus": failed.status,
+                    "error": "rate_limit",
+                    "message": {
+                        "role": "assistant",
+                        "model": "<synthetic>",
+                        "content": [{"type": "text", "text": str(failed)}],
+                    },
+                }
+            )
+        path = self._transcript(agent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def _calls(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return [block for block in answer["content"] if block["type"] == "tool_use"]
+
+
+def _text(answer: dict[str, Any]) -> str:
+    return "".join(block["text"] for block in answer["content"] if block["type"] == "text")

@@ -1,0 +1,120 @@
+"""One conversation of the stand-in: requests with the client's retries, tool calls, an end."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODEL = "claude-opus-5-5"
+RETRIES = 10
+BACKOFF_S, BACKOFF_MAX_S, RETRY_AFTER_MAX_S = 0.5, 32.0, 60.0
+RETRIED = frozenset({408, 409, 429}) | frozenset(range(500, 600))
+SHARED = "You are a reading agent. Read every file you are given from first line to last. "
+MARK = {"type": "ephemeral"}
+
+
+class RefusedError(Exception):
+    """The API refused a request and the retries are spent; the text is what the client shows."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"API Error: Request rejected ({status}) · {message}")
+        self.status = status
+
+
+@dataclass(slots=True)
+class Talk:
+    """A conversation.
+
+    Attributes:
+        url: the API.
+        session: the session's id.
+        agent: the agent's id, None for the main thread.
+        prompt: what it begins with.
+        tools: names of the tools it may call.
+        retries: how often a refused request is sent again.
+        pause: waits so many seconds, or raises when the time is up.
+        messages: the conversation so far.
+    """
+
+    url: str
+    session: str
+    agent: str | None
+    prompt: str
+    tools: tuple[str, ...]
+    retries: int
+    pause: Callable[[float], None]
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Begin with the prompt."""
+        self.messages.append({"role": "user", "content": self.prompt})
+
+    def ask(self) -> dict[str, Any]:
+        """Send the conversation and return the answer, which is appended to it.
+
+        Raises:
+            RefusedError: refused, and no retry is left or would help.
+        """
+        for attempt in range(self.retries + 1):
+            status, headers, answer = self._post()
+            if status == 200:
+                self.messages.append({"role": "assistant", "content": answer["content"]})
+                return answer
+            wait = _delay(attempt, headers)
+            if status not in RETRIED or attempt == self.retries or wait is None:
+                break
+            self.pause(wait)
+        error = answer.get("error") or {}
+        raise RefusedError(status, str(error.get("message", "no message")))
+
+    def give(self, results: list[tuple[str, str]]) -> None:
+        """Append the results of tool calls, ``(tool_use id, text)``."""
+        content = [
+            {"type": "tool_result", "tool_use_id": call, "content": text} for call, text in results
+        ]
+        self.messages.append({"role": "user", "content": content})
+
+    def _post(self) -> tuple[int, http.client.HTTPMessage, dict[str, Any]]:
+        headers = {"content-type": "application/json", "x-claude-code-session-id": self.session}
+        if self.agent:
+            headers["x-claude-code-agent-id"] = self.agent
+        connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=600)
+        try:
+            connection.request("POST", "/v1/messages", json.dumps(self._body()), headers)
+            response = connection.getresponse()
+            data = response.read()
+        finally:
+            connection.close()
+        try:
+            answer = json.loads(data)
+        except ValueError:
+            answer = {}
+        return response.status, response.headers, answer
+
+    def _body(self) -> dict[str, Any]:
+        last = self.messages[-1]
+        content = last["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        marked = [*blocks[:-1], {**blocks[-1], "cache_control": MARK}]
+        return {
+            "model": MODEL,
+            "max_tokens": 8_000,
+            "system": [{"type": "text", "text": SHARED * 200, "cache_control": MARK}],
+            "tools": [{"name": name, "input_schema": {"type": "object"}} for name in self.tools],
+            "messages": [*self.messages[:-1], {"role": last["role"], "content": marked}],
+        }
+
+
+def _delay(attempt: int, headers: http.client.HTTPMessage) -> float | None:
+    """Return the seconds before the next attempt, None to give up (the client's rules)."""
+    backoff = min(BACKOFF_S * 2.0**attempt, BACKOFF_MAX_S)
+    told = headers.get("retry-after", "")
+    if not told.isdigit():
+        return backoff
+    return max(float(told), backoff) if int(told) <= RETRY_AFTER_MAX_S else None
