@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS: dict[str, str] = {
+    "demo": "paceline_mcp.cli.demo",
     "doctor": "paceline_mcp.cli.doctor",
 }
 """Command -> the module whose ``register`` adds it. The order is the order of ``--help``."""
