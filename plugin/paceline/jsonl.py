@@ -27,7 +27,7 @@ def dumps(value: Any) -> str:
 def loads(data: bytes | str) -> Any:
     """Return the value of strict JSON. ``ValueError`` when it is none (NaN counts as none)."""
     if isinstance(data, bytes):
-        data = data.decode("utf-8-sig", "replace")
+        data = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     try:
         return codec.loads(data)
     except RecursionError as err:

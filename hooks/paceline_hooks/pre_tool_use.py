@@ -1,0 +1,52 @@
+"""PreToolUse: what the call will add to the next request, and who is launched with what."""
+
+from __future__ import annotations
+
+from paceline.estimate import tool as estimator
+
+from . import event as fields
+from . import pacing, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+LABEL_MAX = 80
+
+
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """Append ``tool.before``; hold where that is for the hooks to do."""
+    tool = fields.text_of(event, "tool_name")
+    given = fields.dict_of(event, "tool_input")
+    estimate = estimator.estimate_call(tool, given, "", env)
+    record.write(
+        event,
+        env,
+        now,
+        "tool.before",
+        tool=tool,
+        id=fields.id_of(event, "tool_use_id"),
+        tokens=estimate.tokens,
+        low=estimate.low,
+        high=estimate.high,
+        kind=estimate.kind,
+        capped=estimate.capped,
+        **(_launch(given) if tool in fields.AGENT_TOOLS else {}),
+    )
+    return pacing.before_tool(event, env, now, estimate)
+
+
+def _launch(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of an agent about to be launched. Its prompt is only fingerprinted."""
+    import hashlib  # costs a third of a bare start: only for an Agent call
+
+    prompt = given.get("prompt")
+    prompt = prompt if isinstance(prompt, str) else ""
+    return {
+        "label": fields.text_of(given, "description", LABEL_MAX),
+        "agent_type": fields.text_of(given, "subagent_type"),
+        "model": fields.text_of(given, "model"),
+        "prompt_sha": hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()[:16],
+        "background": given.get("run_in_background") is True,
+    }

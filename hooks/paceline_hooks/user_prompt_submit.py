@@ -1,0 +1,15 @@
+"""UserPromptSubmit: what the client says of background work. What a person types stays unread."""
+
+from __future__ import annotations
+
+from . import notes, record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
+    """Append ``prompt``."""
+    record.write(event, env, now, "prompt", tasks=notes.tasks_of(event.get("prompt")))
