@@ -49,7 +49,8 @@ def _hooks(lines: list[dict[str, Any]]) -> Row:
     if not seen:
         what = "left no trace in that session"
         return Row("hooks", Level.BAD, what, "claude --debug, then look for hook errors")
-    return Row("hooks", Level.FINE, f"alive: {sum(seen.values())} events of {len(seen)} kinds")
+    counts = f"{_count(sum(seen.values()), 'event')} of {_count(len(seen), 'kind')}"
+    return Row("hooks", Level.FINE, f"alive: {counts}")
 
 
 def _gate(lines: list[dict[str, Any]], folder: Path, now: float) -> Row:
@@ -77,11 +78,11 @@ def fault_rows(state: Path, logs: list[Path], now: float) -> list[Row]:
     rows = []
     if found:
         told = "; ".join(what[:160] for what, _ in found.most_common(SHOWN))
-        what = f"{len(found)} things failed open in the last day: {told}"
+        what = f"{_count(len(found), 'thing')} failed open in the last day: {told}"
         rows.append(Row("faults", Level.NOTE, what, "read the rows above; they name the cause"))
     if reports:
         newest = max(reports, key=_written)
-        what = f"{len(reports)} bugs left a report, the newest is {newest}"
+        what = f"{_count(len(reports), 'bug')} left a report, the newest is {newest}"
         rows.append(Row("reports", Level.NOTE, what, "send it to the project"))
     return rows or [Row("faults", Level.FINE, "none in the last day")]
 
@@ -94,6 +95,10 @@ def _tail(file: Path) -> list[dict[str, Any]]:
             return list(jsonl.objects(log.read()))
     except OSError:
         return []
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _written(file: Path) -> float:

@@ -1,0 +1,168 @@
+"""The command line's root: its table, its one error boundary, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from paceline import __version__
+from paceline.errors import PacelineError, StateError, UsageError
+from paceline_mcp import cli
+from paceline_mcp.cli.boundary import guarded
+from paceline_mcp.cli.output import plain, print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PACELINE_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+def failing(error: BaseException) -> int:
+    def command(_: Sequence[str]) -> int:
+        raise error
+
+    return guarded(command, ["limits", "--secret=sk-1"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (UsageError("a size is negative; next: paceline limits -h"), 2, "a size is negative"),
+        (StateError("the disk is full", "/x"), 1, "the disk is full: /x"),
+        (PacelineError("no such run"), 1, "no such run"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ],
+)
+def test_an_expected_error_is_one_line_and_its_exit_code(
+    error: BaseException, code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failing(error) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"paceline: {said}")
+    assert err.count("\n") == 1
+
+
+def test_a_bug_leaves_a_report_without_the_arguments_and_says_where(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert failing(ZeroDivisionError("by\x1b[2J zero")) == 1
+    (report,) = (state / "reports").iterdir()
+    text = report.read_text(encoding="utf-8")
+    assert "ZeroDivisionError" in text
+    assert "command: limits\n" in text
+    assert "sk-1" not in text
+    err = capsys.readouterr().err
+    assert str(report) in err
+    assert "next: paceline doctor" in err
+    assert "\x1b" not in err
+
+
+def test_a_bug_is_shown_where_no_report_can_be_written(
+    state: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state.touch()
+    assert failing(ZeroDivisionError("zero")) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_every_command_of_the_table_has_help_and_json() -> None:
+    words = [
+        ["limits", "show"]
+        if name == "limits"
+        else ["ledger", "show"]
+        if name == "ledger"
+        else [name]
+        for name in cli.COMMANDS
+    ]
+    for typed in words:
+        done = paceline(*typed, "--help")
+        assert done.returncode == 0, done.stderr
+        assert "--json" in done.stdout, typed
+
+
+def test_only_the_typed_command_is_imported() -> None:
+    code = (
+        "import sys; from paceline_mcp.cli import run; run(['doctor', '--help'])\n"
+        "loaded = {m for m in sys.modules if m.startswith('paceline_mcp.cli.')}\n"
+        "print(sorted(loaded - {'paceline_mcp.cli.boundary', 'paceline_mcp.cli.output'}),"
+        " {'mcp', 'anthropic'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "['paceline_mcp.cli.doctor'] set()"
+
+
+def test_usage_errors_exit_with_2_and_name_the_nearest_command() -> None:
+    done = paceline("docter")
+    assert done.returncode == 2
+    assert "doctor" in done.stderr
+    assert paceline("doctor", "--no-such-option").returncode == 2
+    assert paceline("--version").stdout == f"paceline {__version__}\n"
+
+
+def test_a_console_that_cannot_show_a_letter_shows_a_question_mark() -> None:
+    code = "from paceline_mcp.cli.boundary import guarded; guarded(lambda a: print('ä→é') or 0, [])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout.split() == [b"???"]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    code = (
+        "from paceline_mcp.cli.boundary import guarded; import sys\n"
+        "sys.exit(guarded(lambda a: [print('x' * 9999) for _ in range(999)] and 0, []))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(SECONDS) == 0
+
+
+def test_text_from_outside_cannot_move_the_cursor() -> None:
+    assert plain("a\x1b]0;t\x07b\r\nc\u202ed\u200b\x9b2Je") == "a]0;tb cd2Je"
+
+
+def test_json_is_strict_and_ascii(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"a": "ü\u2028"})
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert json.loads(out) == {"a": "ü\u2028"}
+    with pytest.raises(ValueError, match="JSON"):
+        print_json(float("nan"))
+
+
+def paceline(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "paceline_mcp", *args],
+        capture_output=True,
+        encoding="utf-8",
+        timeout=SECONDS,
+        check=False,
+    )
