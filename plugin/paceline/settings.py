@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PACE, OBSERVE, OFF = "pace", "observe", "off"
 ADVISE, NARROW = "advise", "narrow"
 
+_SECONDS_MAX = 31 * 86400.0
 _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -117,7 +118,8 @@ def _one_of(value: str, words: tuple[str, ...]) -> str | None:
 def _seconds(value: str) -> float | None:
     unit = _UNITS.get(value[-1:].lower())
     number = _number(value[:-1] if unit else value)
-    return number * (unit or 1.0) if number is not None and number <= 31 * 86400 else None
+    seconds = None if number is None else number * (unit or 1.0)
+    return seconds if seconds is not None and seconds <= _SECONDS_MAX else None
 
 
 def _attempts(value: str) -> int | None:
