@@ -6,13 +6,14 @@
 // Facts it stands on (measured on client 2.1.332):
 // - after a terminal failure `next(e)` settles with usage null and stopReason null and nothing but chunks of
 //   kind "engine"; calling it again sends the same request again, and the agent lives on
-// - `$` must not be handed to a function: a module that does so does not load
+// - `$` must not be handed to a function, and names of variables must be literals: else it does not load
 export function register(on) {
   const SERVER = 'plugin:paceline:paceline'
   const DEFAULT_RETRIES = '10' // the client's own default, put back where nothing was set before
   let reached = false // whether the server ever answered
   let waited = false // whether an agent already waited for the server to come up
-  let changed = null // environment variables of this session that were changed, with their old values
+  let changed = false // whether this session's retry and stall limits were changed
+  let ownRetries = null // what its retry limit was before
   let serial = 0
 
   on('turn.step', async function* ($, e, next) {
@@ -24,7 +25,7 @@ export function register(on) {
       for (let tries = 0; ; ) {
         try {
           const answer = await $.mcp.call(SERVER, 'gate', {
-            op: 'ask', call, agent, model: String(e.model || ''), count: e.messageCount || 0, attempt,
+            op: 'ask', call, agent, model: String(e.model || ''), index: e.index || 0, attempt,
           })
           pass = answer.isError ? null : JSON.parse(answer.content[0].text)
         } catch {
@@ -38,13 +39,12 @@ export function register(on) {
         }
         if (pass) reached = true
         if (pass && pass.set && !changed) {
-          changed = {}
-          for (const name of Object.keys(pass.set)) {
-            let old = null
-            try { old = await $.env.get(name) } catch { /* unset */ }
-            changed[name] = old
-            try { await $.env.set(name, pass.set[name]) } catch { /* a client that cannot: its own retries stay */ }
-          }
+          changed = true
+          try { ownRetries = await $.env.get('CLAUDE_CODE_MAX_RETRIES') } catch { ownRetries = null }
+          try {
+            await $.env.set('CLAUDE_CODE_MAX_RETRIES', pass.set.CLAUDE_CODE_MAX_RETRIES)
+            await $.env.set('CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS', pass.set.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS)
+          } catch { /* a client that cannot: its own retries and its stall limit stay */ }
         }
         if (!pass || !pass.wait || (next.signal && next.signal.aborted)) break
       }
@@ -52,9 +52,8 @@ export function register(on) {
       if (!pass) {
         // Not reachable: the session is as it would be without us.
         if (changed) {
-          const old = changed['CLAUDE_CODE_MAX_RETRIES']
-          changed = null
-          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', old || DEFAULT_RETRIES) } catch { /* nothing more to do */ }
+          changed = false
+          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* nothing more to do */ }
         }
         return yield* next(e)
       }
@@ -91,6 +90,7 @@ export function register(on) {
         while (kept.length) yield kept.shift()
         return result
       }
+      while (kept.length) yield kept.shift() // only now does the client write why it failed
       let again = null
       try {
         const answer = await $.mcp.call(SERVER, 'gate', { op: 'refused', id: pass.id, attempt })

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline import account, paths, settings
@@ -43,6 +44,20 @@ class Office:
     gate: GateDesk
 
 
+def point_hooks_here(state: str) -> None:
+    """Leave word where ``filelock`` is, for hooks that have to wait (they see no site-packages)."""
+    import filelock  # noqa: PLC0415 - only for its place
+
+    try:
+        paths.make_private(state)
+        path = os.path.join(state, "site")  # noqa: PTH118
+        with open(path + ".tmp", "w", encoding="utf-8") as file:  # noqa: PTH123
+            file.write(str(Path(filelock.__file__).parent.parent))
+        os.replace(path + ".tmp", path)  # noqa: PTH105
+    except OSError:
+        return
+
+
 @contextlib.asynccontextmanager
 async def opened(env: Mapping[str, str] | None = None) -> AsyncIterator[Office]:
     """Open the office of this process; close it with its tickets and reservations given back."""
@@ -56,6 +71,7 @@ async def opened(env: Mapping[str, str] | None = None) -> AsyncIterator[Office]:
     gates: list[GateDesk] = []
     desk = Desk(store, policy, beat=lambda: [gate.beat() for gate in gates] and None)
     gates.append(GateDesk(desk, session, told))
+    point_hooks_here(state)
     async with desk:
         try:
             yield Office(env, told, policy, state, store, session, desk, gates[0])

@@ -74,7 +74,7 @@ class GateDesk:
             self.session.beat()
 
     async def ask(
-        self, call: str, agent: str, model: str, count: int, attempt: int
+        self, call: str, agent: str, model: str, index: int, attempt: int
     ) -> dict[str, Any]:
         """Let one request go when its turn has come."""
         if not self.seen:
@@ -85,7 +85,7 @@ class GateDesk:
             return {"id": ""}
         task = self._calls.get(call)
         if task is None:
-            asked = self.session.ask_of(agent, model, count, time.time())
+            asked = self.session.ask_of(agent, model, index, time.time())
             asked["attempt"] = attempt
             asked["not_before"] = self._not_before.pop(agent, 0.0)
             if self.settings.mode == options.OBSERVE:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from typing import TYPE_CHECKING, Any
 
 from paceline import jsonl, paths
-from paceline.families import family_of
-from paceline.ledger import prefix
+from paceline.ledger import asking
 from paceline.ledger.cost import Contexts
-from paceline.ledger.values import CONTINUATION, MAIN, NEW
-from paceline_mcp.broker import evidence
+from paceline.transcripts import find, place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-JOINED_LATE = 3
-"""A first request of an agent carries fewer messages than this; one with more began before us."""
-LATE_COST = 4000.0
 
 
 class Session:
@@ -36,7 +29,7 @@ class Session:
         self.env = env
         self.contexts = Contexts()
         self.transcript = ""
-        self.project = _short(env.get("CLAUDE_PROJECT_DIR", ""))
+        self.project = asking.project_of(env.get("CLAUDE_PROJECT_DIR", ""))
         self.calls: dict[str, str] = {}
         self._log = paths.events_file(state, session)
         self._offset = 0
@@ -78,38 +71,23 @@ class Session:
         except OSError:
             return
 
-    def ask_of(self, agent: str, model: str, count: int, now: float) -> dict[str, Any]:
+    def ask_of(self, agent: str, model: str, index: int, now: float) -> dict[str, Any]:
         """Return the ledger's arguments for an agent's next request (``admit.enqueue``)."""
         self.refresh()
-        known = self.contexts.agent(agent)
-        key = prefix.key_of(model, known.type if agent else "main", self.project)
-        cost = self.contexts.cost(agent, now)
-        asked: dict[str, Any] = {
-            "family": family_of(model),
-            "session": self.id,
-            "agent": agent,
-            "cls": (NEW if cost.first else CONTINUATION) if agent else MAIN,
-            "amounts": {"input": cost.input},
-            "cache_until": cost.cache_until,
-            "prefix_key": key,
-            "first": cost.first,
-        }
-        if agent and cost.first and count > JOINED_LATE:
-            asked |= {"cls": CONTINUATION, "first": False, "amounts": {"input": LATE_COST}}
-        return asked
+        return asking.asked_of(
+            self.contexts,
+            session=self.id,
+            agent=agent,
+            model=model,
+            project=self.project,
+            now=now,
+            late=index > 0,
+        )
 
     def transcript_of(self, agent: str) -> str | None:
         """Return the transcript an agent writes to, or None."""
         if not self.transcript:
             self.refresh()
         if not self.transcript:
-            home = self.env.get("CLAUDE_CONFIG_DIR") or os.path.join(  # noqa: PTH118
-                self.env.get("HOME") or os.path.expanduser("~"),  # noqa: PTH111
-                ".claude",
-            )
-            self.transcript = evidence.find_transcript(self.id, home)
-        return evidence.transcript_of(self.transcript, self.id, agent)
-
-
-def _short(project: str) -> str:
-    return hashlib.sha256(project.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+            self.transcript = place.of_session(find.projects_dir(self.env), self.id)
+        return place.of_agent(self.transcript, self.id, agent)

@@ -33,13 +33,13 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         id: str = "",  # noqa: A002 - the wire's name
         agent: str = "",
         model: str = "",
-        count: int = 0,
+        index: int = 0,
         attempt: int = 0,
         usage: dict[str, Any] | None = None,
     ) -> CallToolResult:
         desk = current().gate
         if op == "ask":
-            answer = await desk.ask(call, agent, model, count, attempt)
+            answer = await desk.ask(call, agent, model, index, attempt)
         elif op == "began":
             answer = await desk.began(id)
         elif op == "done":

@@ -91,6 +91,7 @@ def enqueue(
     not_before: float = 0.0,
     lease: float = 60.0,
     spent_if_lost: bool = False,
+    estimated: float = 0.0,
 ) -> None:
     """Put a request in the queue. Asking again with the same ticket id changes nothing.
 
@@ -110,6 +111,8 @@ def enqueue(
         attempt: how often it was refused already.
         not_before: its own slot after a refusal.
         lease: seconds the reservation lives unless renewed or settled.
+        estimated: the part of the input that is an estimate of what tools brought back: it comes on
+            top of ``amounts``, corrected by what was learned.
         spent_if_lost: whether an expired reservation counts as spent (the request has surely
             gone, only its usage stays unknown) instead of being given back.
 
@@ -148,6 +151,7 @@ def enqueue(
             not_before=not_before,
             spent_if_lost=spent_if_lost,
             lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
+            estimated=check_number(estimated, "an estimate"),
         )
     )
 
@@ -310,6 +314,8 @@ def _grant(
         spent_if_lost=ticket.spent_if_lost,
         prefix=ticket.prefix,
         first=ticket.first,
+        estimated=ticket.estimated,
+        fixed=ticket.amounts.get("input", 0.0),
     )
     ledger.reservations[reservation.id] = reservation
     for dimension, cost in amounts.items():

@@ -36,6 +36,7 @@ class Agent:
         last_output: tokens of its last reply.
         cache_until: until when its context can be read from the cache.
         pending: tokens by tool call that came in since its last request.
+        going: the same of the request that is under way, until it is answered or refused.
         prompt: tokens of a prompt it was given since then.
     """
 
@@ -45,15 +46,17 @@ class Agent:
     last_output: float = 0.0
     cache_until: float = 0.0
     pending: dict[str, float] = field(default_factory=dict)
+    going: dict[str, float] = field(default_factory=dict)
     prompt: float = 0.0
     model: str = ""
 
 
 @dataclass(slots=True)
 class Cost:
-    """An expected cost. ``base`` and ``pending`` tell how it came about."""
+    """An expected cost: ``input`` tokens that are known, and ``estimated`` ones that tools brought."""
 
     input: float
+    estimated: float
     first: bool
     cold: bool
     cache_until: float
@@ -76,22 +79,16 @@ class Contexts:
             if fold is not None:
                 fold(self.agent(line.get("agent")), line)
 
-    def cost(self, agent_id: str | None, now: float, correction: float = 1.0) -> Cost:
-        """Return what the agent's next request will count.
-
-        Args:
-            agent_id: None or "" for the main thread.
-            now: epoch seconds.
-            correction: learned factor of the estimates of what tools bring back.
-        """
+    def cost(self, agent_id: str | None, now: float) -> Cost:
+        """Return what the agent's next request will count ("" or None for the main thread)."""
         agent = self.agent(agent_id)
-        fresh = sum(agent.pending.values()) * correction
-        fresh += RESULT_FRAME * len(agent.pending) + agent.prompt
+        estimated = sum(agent.pending.values())
+        fixed = RESULT_FRAME * len(agent.pending) + agent.prompt
         if agent.requests == 0:
-            return Cost(fresh, first=True, cold=True, cache_until=0.0)
+            return Cost(fixed, estimated, first=True, cold=True, cache_until=0.0)
         cold = agent.cache_until - CLEAN_S <= now
-        tokens = fresh + agent.last_output + FRAME + (agent.context if cold else 0.0)
-        return Cost(tokens, first=False, cold=cold, cache_until=agent.cache_until)
+        fixed += agent.last_output + FRAME + (agent.context if cold else 0.0)
+        return Cost(fixed, estimated, first=False, cold=cold, cache_until=agent.cache_until)
 
 
 def _tokens(line: dict[str, Any], name: str = "tokens") -> float:
@@ -123,13 +120,22 @@ def _batch(agent: Agent, line: dict[str, Any]) -> None:
 
 def _granted(agent: Agent, line: dict[str, Any]) -> None:
     # What was pending is in this request; what comes in from now on is the next one's.
+    agent.going.update(agent.pending)
     agent.pending.clear()
-    agent.prompt = 0.0
+    del line
+
+
+def _refused(agent: Agent, line: dict[str, Any]) -> None:
+    # The same request goes again, with all it carried.
+    agent.pending = {**agent.going, **agent.pending}
+    agent.going = {}
     del line
 
 
 def _settled(agent: Agent, line: dict[str, Any]) -> None:
     agent.requests += 1
+    agent.going.clear()
+    agent.prompt = 0.0
     agent.last_output = _tokens(line, "output")
     agent.context = sum(_tokens(line, n) for n in ("input", "cache_creation", "cache_read"))
     agent.cache_until = _tokens(line, "t") + TTL_S
@@ -143,5 +149,6 @@ _FOLDS = {
     "tool.failed": _after,
     "batch": _batch,
     "request.grant": _granted,
+    "request.refused": _refused,
     "request.settle": _settled,
 }

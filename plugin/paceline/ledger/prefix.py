@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
+from paceline.ledger import correct
 from paceline.ledger.values import Prefix
 
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def first_cost(ledger: Ledger, key: str, *, warm: bool) -> float:
 def amounts_of(ledger: Ledger, ticket: Ticket, now: float) -> tuple[Amounts, bool]:
     """Return what a ticket would take now, and whether it would lead."""
     if not ticket.first or not ticket.prefix:
-        return ticket.amounts, False
+        if not ticket.estimated:
+            return ticket.amounts, False
+        expected = ticket.estimated * correct.factor(ledger.corrections, ticket.family)
+        return {**ticket.amounts, "input": ticket.amounts.get("input", 0.0) + expected}, False
     known = ledger.prefixes.get(ticket.prefix)
     unshared = known is not None and known.unshared >= UNSHARED
     warm = known is not None and known.warm_until > now and not unshared

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
 from paceline.ledger import bucket as buckets
-from paceline.ledger import learn, levels, prefix
+from paceline.ledger import correct, learn, levels, prefix
 from paceline.ledger.belief import check_number
 from paceline.ledger.passing import advance
 from paceline.ledger.values import DIMENSIONS, Ledger, Share
@@ -83,6 +83,13 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     share = ledger.shares.setdefault(reservation.session, Share())
     share.served = max(0.0, share.served + counted - (reserved if not late else 0.0))
     learn.settled(family.learner, reservation.id, counted, now)
+    if not reservation.first:
+        correct.learn(
+            ledger.corrections,
+            reservation.family,
+            reservation.estimated,
+            counted - reservation.fixed,
+        )
     prefix.learned(
         ledger, reservation, usage.input + usage.cache_creation, usage.cache_read, usage.output, now
     )

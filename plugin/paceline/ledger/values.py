@@ -146,6 +146,8 @@ class Reservation:
     first: bool = False
     began: bool = False
     alone: bool = False
+    estimated: float = 0.0
+    fixed: float = 0.0
 
 
 @dataclass(slots=True)
@@ -162,6 +164,8 @@ class Ticket:
         prefix: key of its shared prefix when it is a first request, else "".
         not_before: own slot after a refusal, 0 for none.
         overtaken: tokens that went ahead of it while it stood first.
+        estimated: the part of its input that is an estimate of what tools brought back; it comes
+            on top of ``amounts``, corrected by what was learned.
         key: place in its session's queue, set by the ledger.
     """
 
@@ -183,6 +187,7 @@ class Ticket:
     overtaken: float = 0.0
     spent_if_lost: bool = False
     lease: float = 60.0
+    estimated: float = 0.0
 
     def place(self) -> tuple[int, float, int]:
         """Return its place within its session: continuations first, nearest cache expiry first."""
