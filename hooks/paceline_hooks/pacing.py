@@ -1,7 +1,7 @@
 """Where no gate paces a session's requests, its hooks hold them.
 
 ``hold`` brings the ledger with it, which a hook on the fast path cannot pay: it is imported when
-there is something to hold and not before.
+there is something to hold or to settle, and not before.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from paceline.estimate.value import Estimate
-
-    Output = dict[str, Any] | None
+    from paceline.refusals import Refusal
 
 
 def ours(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> bool:
@@ -32,30 +30,35 @@ def ours(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> bool:
     return session is not None and not presence.gate_alive(paths.state_dir(env), session, now)
 
 
-def before_first_request(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> Output:
+def before_first_request(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
     """Hold a new agent until its first request may go."""
-    if not ours(event, env, now):
-        return None
-    from . import hold
+    if ours(event, env, now):
+        from . import hold
 
-    return hold.before_first_request(event, now)
+        hold.before_first_request(event, now)
 
 
-def before_continuation(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> Output:
+def before_continuation(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
     """Hold an agent whose tools have answered until its next request may go."""
-    if not ours(event, env, now):
-        return None
-    from . import hold
+    if ours(event, env, now):
+        from . import hold
 
-    return hold.before_continuation(event, now)
+        hold.before_continuation(event, now)
 
 
-def before_tool(
-    event: Mapping[str, Any], env: Mapping[str, str], now: float, estimate: Estimate
-) -> Output:
-    """Hold a tool call of an agent, where that is the place to do it."""
-    if not ours(event, env, now):
-        return None
-    from . import hold
+def after_last_request(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
+    """Settle what an agent that stopped had reserved."""
+    if ours(event, env, now):
+        from . import hold
 
-    return hold.before_tool(event, estimate)
+        hold.after_last_request(event, now)
+
+
+def after_refusal(
+    event: Mapping[str, Any], env: Mapping[str, str], now: float, refusal: Refusal
+) -> None:
+    """Tell the ledger what refused an agent's request for good."""
+    if ours(event, env, now):
+        from . import hold
+
+        hold.after_refusal(event, refusal, now)

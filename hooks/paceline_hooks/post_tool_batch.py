@@ -16,7 +16,7 @@ IDS_MAX = 400
 """Ids of one line at most: of the longest kind they still fit (``jsonl.LINE_MAX``)."""
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
     """Append ``batch``, then hold."""
     calls = event.get("tool_calls")
     calls = [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
@@ -28,7 +28,7 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict
         ids=[fields.id_of(call, "tool_use_id") for call in calls[:IDS_MAX]],
         tokens=sum(_tokens(call) for call in calls),
     )
-    return pacing.before_continuation(event, env, now)
+    pacing.before_continuation(event, env, now)
 
 
 def _tokens(call: Mapping[str, Any]) -> int:

@@ -1,11 +1,15 @@
-"""PreToolUse: what the call will add to the next request, and who is launched with what."""
+"""PreToolUse: what the call will add to the next request, and who is launched with what.
+
+Nothing is held here: every supported client has ``PostToolBatch``, which comes later and knows the
+exact result.
+"""
 
 from __future__ import annotations
 
 from paceline.estimate import tool as estimator
 
 from . import event as fields
-from . import pacing, record
+from . import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,8 +19,8 @@ if TYPE_CHECKING:
 LABEL_MAX = 80
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
-    """Append ``tool.before``; hold where that is for the hooks to do."""
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
+    """Append ``tool.before``."""
     tool = fields.text_of(event, "tool_name")
     given = fields.dict_of(event, "tool_input")
     estimate = estimator.estimate_call(tool, given, "", env)
@@ -34,7 +38,6 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict
         capped=estimate.capped,
         **(_launch(given) if tool in fields.AGENT_TOOLS else {}),
     )
-    return pacing.before_tool(event, env, now, estimate)
 
 
 def _launch(given: Mapping[str, Any]) -> dict[str, Any]:

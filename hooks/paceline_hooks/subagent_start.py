@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
     """Append ``agent.start``, then hold."""
     record.write(event, env, now, "agent.start", type=fields.text_of(event, "agent_type"))
-    return pacing.before_first_request(event, env, now)
+    pacing.before_first_request(event, env, now)

@@ -7,7 +7,7 @@ the line says what was seen, the manifest decides.
 from __future__ import annotations
 
 from . import event as fields
-from . import record
+from . import pacing, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
-    """Append ``agent.stop``."""
+    """Append ``agent.stop``, then settle its last request where the hooks pace."""
     record.write(
         event,
         env,
@@ -26,3 +26,4 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None
         transcript=fields.text_of(event, "agent_transcript_path", fields.PATH_MAX),
         empty=not event.get("last_assistant_message"),
     )
+    pacing.after_last_request(event, env, now)

@@ -73,5 +73,3 @@ def test_the_main_thread_is_never_held(state: Path, agent: object) -> None:
     """[P7]"""
     env = {"PACELINE_STATE_DIR": str(state)}
     assert pacing.ours(event(agent_id=agent), env, NOW) is False
-    assert pacing.before_first_request(event(agent_id=agent), env, NOW) is None
-    assert pacing.before_continuation(event(agent_id=agent), env, NOW) is None

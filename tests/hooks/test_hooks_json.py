@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from paceline_hooks import dispatch
 HOOKS = Path(__file__).parents[2] / "hooks"
 TABLE = json.loads((HOOKS / "hooks.json").read_text(encoding="utf-8"))
 HANDLERS = {name: group["hooks"][0] for name, (group,) in TABLE["hooks"].items()}
-HOLDING = {"SubagentStart", "PreToolUse", "PostToolBatch"}
+HOLDING = {"SubagentStart", "PostToolBatch"}
 
 
 def test_every_registered_event_has_a_handler_and_every_handler_is_registered() -> None:
@@ -32,14 +33,25 @@ def test_a_hook_starts_in_exec_form_without_site_packages(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_a_hook_that_may_hold_has_long(name: str) -> None:
+def test_only_a_hook_that_may_hold_has_long_to_run(name: str) -> None:
     assert HANDLERS[name]["timeout"] == (3600 if name in HOLDING else 30)
 
 
 def test_a_result_starts_a_hook_only_where_it_says_what_the_batch_does_not() -> None:
     """PostToolBatch (2.1.139 and later) brings the exact text of every other result."""
     assert TABLE["hooks"]["PostToolUse"][0]["matcher"] == "Agent|Task|Workflow"
-    assert [n for n, (group,) in TABLE["hooks"].items() if "matcher" in group] == ["PostToolUse"]
+
+
+def test_the_gates_own_calls_start_no_hook() -> None:
+    """It asks before every request; other tools of the plugin are calls like any."""
+    gate, other = (
+        "mcp__plugin_paceline_paceline__gate",
+        "mcp__plugin_paceline_paceline__budget_status",
+    )
+    for name in ("PreToolUse", "PostToolUseFailure"):
+        matcher = TABLE["hooks"][name][0]["matcher"]
+        assert not re.search(matcher, gate)
+        assert all(re.search(matcher, tool) for tool in (other, "Read", "Agent", gate + "_x"))
 
 
 def test_every_module_named_for_the_client_is_there() -> None:

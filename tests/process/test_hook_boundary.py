@@ -103,6 +103,23 @@ def test_a_state_directory_that_cannot_be_written_stops_nobody(tmp_path: Path) -
     assert state.read_text(encoding="utf-8") == "not a folder"
 
 
+@pytest.mark.parametrize("name", ["SubagentStart", "PostToolBatch", "SubagentStop", "StopFailure"])
+def test_a_hold_that_cannot_be_made_lets_the_agent_go(tmp_path: Path, name: str) -> None:
+    """[P7] No gate is alive, and where the ledger should be there is a file."""
+    ledger = tmp_path / "ledger"
+    ledger.write_text("not a folder", encoding="utf-8")
+    done = run(
+        event(name, agent_id="a1", error="rate_limit"),
+        tmp_path / "state",
+        PACELINE_MODE="pace",
+        PACELINE_LEDGER=str(ledger),
+    )
+    assert done == (0, b"", b"")
+    first, fault = lines(tmp_path / "state")
+    assert (first["agent"], fault["e"], fault["where"]) == ("a1", "fault", f"hook.{name}")
+    assert ledger.read_text(encoding="utf-8") == "not a folder"
+
+
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
 def test_a_full_disk_stops_nobody(tmp_path: Path) -> None:
     """``/dev/full`` takes no byte: writing the log fails as it does on a full disk."""
