@@ -75,7 +75,8 @@ def _login(env: Mapping[str, str]) -> str:
     """Return the ids of the login the client wrote down, ``""`` where there is none."""
     from paceline import jsonl
 
-    folder = env.get("CLAUDE_CONFIG_DIR") or env.get("HOME") or os.path.expanduser("~")
+    home = env.get("USERPROFILE" if os.name == "nt" else "HOME") or os.path.expanduser("~")
+    folder = env.get("CLAUDE_CONFIG_DIR") or home
     try:
         with open(os.path.join(folder, ".claude.json"), "rb") as file:
             value = jsonl.loads(file.read(_LOGIN_MAX))

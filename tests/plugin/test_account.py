@@ -22,7 +22,8 @@ def who(tmp_path: Path) -> Any:
     """Return a function from variables to the account's id, on one machine with an empty home."""
 
     def who(**env: str) -> str:
-        return account.account_id({"HOME": str(tmp_path / "home"), **env}, str(tmp_path / "state"))
+        home = dict.fromkeys(("HOME", "USERPROFILE"), str(tmp_path / "home"))
+        return account.account_id({**home, **env}, str(tmp_path / "state"))
 
     return who
 
