@@ -31,11 +31,7 @@ def main():
     from paceline_mcp.launcher import places
 
     root = Path(ROOT)
-    locked = hashlib.sha256(
-        (root / "uv.lock").read_bytes() + (root / "pyproject.toml").read_bytes()
-    )
-    python = sys.version.replace("\n", " ")
-    wanted = "\n".join((places.checkout_key(root), locked.hexdigest(), python, ""))
+    wanted = stamped(root)
     stamp = root / ".venv" / places.CHECKOUT_READY
     if stamp.is_file() and stamp.read_text(encoding="utf-8") == wanted:
         return 0
@@ -53,8 +49,17 @@ def main():
     return 0
 
 
+def stamped(root):
+    """Return what the finished environment is stamped with: what it was made of, and where."""
+    from paceline_mcp.launcher import places
+
+    locked = (root / "uv.lock").read_bytes() + (root / "pyproject.toml").read_bytes()
+    python = sys.version.replace("\n", " ")
+    return "\n".join((places.checkout_key(root), hashlib.sha256(locked).hexdigest(), python, ""))
+
+
 def fill(venv, root):
-    r"""Make the environment unless it fits this interpreter, then let uv install what is locked."""
+    """Make the environment unless it fits this interpreter, then let uv install what is locked."""
     from paceline_mcp.launcher import install, places
 
     env = install.clean_env(os.environ)
