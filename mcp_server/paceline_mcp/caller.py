@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context
+
     from paceline_mcp.office import Office
 
 META = "claudecode/toolUseId"

@@ -11,9 +11,8 @@ class Reserved(BaseModel):
     """Whether a budget was reserved."""
 
     granted: bool
-    reservation: str = Field("", description="id to settle with; empty when there is nothing to settle")
-    wait_s: float = Field(0.0, description="seconds until it would fit, 0 when granted")
-    covered_by: str = Field("", description="'gate' when this session's requests are paced already")
+    reservation: str = Field(default="", description="id to settle with, if there is anything to")
+    wait_s: float = Field(default=0.0, description="seconds until it would fit, 0 when granted")
     advice: str
 
 
@@ -31,7 +30,9 @@ class Reported(BaseModel):
     retryable: bool
     resets_at: float | None = None
     limit: int | None = None
-    wait_s: float = Field(0.0, description="seconds to wait before the same request is sent again")
+    wait_s: float = Field(
+        default=0.0, description="seconds to wait before the same request is sent again"
+    )
     advice: str
 
 
@@ -53,9 +54,11 @@ class Status(BaseModel):
     buckets: list[BucketRow]
     reserved: int
     waiting: int
-    closed_until: float | None = Field(None, description="epoch seconds, when a quota ran out")
+    closed_until: float | None = Field(
+        default=None, description="epoch seconds, when a quota ran out"
+    )
     gate: bool
-    agent: str = Field("", description="the agent that asked, when it is known")
+    agent: str = Field(default="", description="the agent that asked, when it is known")
     advice: str
 
 

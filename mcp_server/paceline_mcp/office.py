@@ -46,14 +46,14 @@ class Office:
 
 def point_hooks_here(state: str) -> None:
     """Leave word where ``filelock`` is, for hooks that have to wait (they see no site-packages)."""
-    import filelock  # noqa: PLC0415 - only for its place
+    import filelock
 
     try:
         paths.make_private(state)
-        path = os.path.join(state, "site")  # noqa: PTH118
-        with open(path + ".tmp", "w", encoding="utf-8") as file:  # noqa: PTH123
+        path = os.path.join(state, "site")
+        with open(path + ".tmp", "w", encoding="utf-8") as file:
             file.write(str(Path(filelock.__file__).parent.parent))
-        os.replace(path + ".tmp", path)  # noqa: PTH105
+        os.replace(path + ".tmp", path)
     except OSError:
         return
 
@@ -68,12 +68,12 @@ async def opened(env: Mapping[str, str] | None = None) -> AsyncIterator[Office]:
     session = Session(state, name if paths.is_id(name) else NO_SESSION, env)
     policy = policy_of(told)
     store = store_of(env, told)
-    gates: list[GateDesk] = []
-    desk = Desk(store, policy, beat=lambda: [gate.beat() for gate in gates] and None)
-    gates.append(GateDesk(desk, session, told))
+    desk = Desk(store, policy)
+    gate = GateDesk(desk, session, told)
+    desk.beat = gate.beat
     point_hooks_here(state)
     async with desk:
         try:
-            yield Office(env, told, policy, state, store, session, desk, gates[0])
+            yield Office(env, told, policy, state, store, session, desk, gate)
         finally:
             session.quiet()

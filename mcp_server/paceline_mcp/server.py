@@ -28,7 +28,6 @@ INSTRUCTIONS = (
 
 def make(env: Mapping[str, str] | None = None) -> MCPServer[Office]:
     """Return a server for this environment (by default the process's)."""
-
     held: list[Office] = []
 
     @contextlib.asynccontextmanager

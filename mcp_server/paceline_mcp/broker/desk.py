@@ -41,16 +41,17 @@ class Desk:
     Args:
         store: the ledger's file.
         policy: of the ledger.
+
+    Attributes:
         beat: called every few seconds while the desk is open.
+        fault: why the ledger cannot be used, or "".
     """
 
-    def __init__(
-        self, store: FileStore, policy: Policy, beat: Callable[[], None] | None = None
-    ) -> None:
+    def __init__(self, store: FileStore, policy: Policy) -> None:
         self.store = store
         self.policy = policy
         self.fault = ""
-        self._beat = beat
+        self.beat: Callable[[], None] | None = None
         self._changes: list[tuple[Change, asyncio.Future[Any]]] = []
         self._waiting: dict[str, asyncio.Future[Verdict]] = {}
         self._asked: dict[str, dict[str, Any]] = {}
@@ -126,8 +127,8 @@ class Desk:
             changes, self._changes = self._changes, []
             if changes or self._waiting or self._under_way:
                 await self._tick(changes)
-            if self._beat is not None:
-                self._beat()
+            if self.beat is not None:
+                self.beat()
 
     def _pause(self) -> float:
         if self._waiting:

@@ -125,7 +125,7 @@ class GateDesk:
     async def done(
         self, reservation: str, usage: dict[str, Any] | None, model: str
     ) -> dict[str, Any]:
-        """A request ended: settle with its usage, or leave it at the estimate when there is none."""
+        """A request ended: settle with its usage, or at the estimate when there is none."""
         agent, asked_model, _ = self._sent.pop(reservation, ("", model, 0.0))
         self.desk.ended(reservation)
         if usage is None:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS: dict[str, str] = {
+    "limits": "paceline_mcp.cli.limits",
+    "ledger": "paceline_mcp.cli.ledger",
     "demo": "paceline_mcp.cli.demo",
     "doctor": "paceline_mcp.cli.doctor",
 }

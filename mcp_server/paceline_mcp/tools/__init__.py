@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server import MCPServer
+
     from paceline_mcp.office import Office
 
 SUBJECTS = (gate, budget, refusal)

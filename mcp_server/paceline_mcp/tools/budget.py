@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server import MCPServer
+
     from paceline.ledger.values import Ledger
 
 WAIT_MAX_S = 600.0
@@ -95,7 +96,6 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
     async def settle_budget(
         reservation: str,
         input_tokens: Annotated[int, Field(ge=0, le=10_000_000)],
-        ctx: Context[Office, Any],
         cache_creation_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0,
         cache_read_tokens: Annotated[int, Field(ge=0, le=10_000_000)] = 0,
         output_tokens: Annotated[int, Field(ge=0, le=1_000_000)] = 0,
@@ -111,7 +111,9 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         office.desk.ended(reservation)
         if ok:
             return Settled(settled=True, advice="Settled.")
-        return Settled(settled=False, advice="No such reservation: it was settled or released before.")
+        return Settled(
+            settled=False, advice="No such reservation: it was settled or released before."
+        )
 
     @server.tool(
         description="The account's token budget now: limits believed, levels, what is reserved.",
@@ -133,8 +135,8 @@ def _wait_of(office: Office, ticket: str) -> float:
 
 
 def _seconds_until(ledger: Ledger, ticket: str, office: Office) -> float:
-    from paceline.ledger import admit  # noqa: PLC0415 - only for a refusal to wait longer
-    from paceline.ledger.verdicts import Wait  # noqa: PLC0415
+    from paceline.ledger import admit
+    from paceline.ledger.verdicts import Wait
 
     now = time.time()
     if ticket not in ledger.tickets:
@@ -150,7 +152,7 @@ def status_of(office: Office, agent: str) -> Status:
     rows = []
     for name, family in sorted(ledger.families.items()):
         for dimension, bucket in sorted(family.buckets.items()):
-            from paceline.ledger import levels  # noqa: PLC0415 - with the loop, not at start
+            from paceline.ledger import levels
 
             rate = levels.refilled(family, dimension, now, office.policy)
             rows.append(
@@ -181,5 +183,3 @@ def status_of(office: Office, agent: str) -> Status:
         agent=agent,
         advice=advice,
     )
-
-

@@ -50,9 +50,13 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         found = refusals.from_response(status, headers or {}, body, now)
         if found is None:
             return Reported(
-                cause="none", retryable=False, advice="That response is no refusal: nothing to wait for."
+                cause="none",
+                retryable=False,
+                advice="That response is no refusal: nothing to wait for.",
             )
-        office.session.append("request.refused", caller_of(ctx, office), now, by="tool", **fields_of(found))
+        office.session.append(
+            "request.refused", caller_of(ctx, office), now, by="tool", **fields_of(found)
+        )
         try:
             answer = await office.desk.told(
                 lambda led, at: refuse.refuse(

@@ -60,6 +60,10 @@ class _View:
     levels: dict[str, float]
     busy: bool
     ahead: dict[str, float] = field(default_factory=dict)
+    blocked: Ticket | None = None
+    allowance: float = 0.0
+    spaced: float = 0.0
+    passed: int = 0
 
     def earmark(self, amounts: Amounts) -> None:
         """Take what goes, or what is kept for another process's ticket."""
@@ -69,6 +73,7 @@ class _View:
 
     def queue(self, amounts: Amounts) -> None:
         """Add what waits, for the slots of those behind it."""
+        self.passed += 1
         for dimension, cost in amounts.items():
             self.ahead[dimension] = self.ahead.get(dimension, 0.0) + cost
 
@@ -191,54 +196,62 @@ def _tick_family(
 ) -> None:
     family = ledger.family(name)
     view = _view(ledger, name, now, policy)
-    blocked: Ticket | None = None
-    allowance = 0.0
-    past = 0
-    spaced = max(now, family.next_at) if family.gap else now
     gone: list[str] = []
     for ticket in order.in_turn(ledger, name, now):
         own = ticket.id in mine
         held = _held(ledger, family, ticket, now, policy)
         if held is not None:
-            if own:
-                verdicts[ticket.id] = held
-                if isinstance(held, Drop):
-                    gone.append(ticket.id)
-            continue
-        amounts, leads = prefix.amounts_of(ledger, ticket, now)
-        cost = amounts.get("input", 0.0)
-        free = ticket.cls == MAIN
-        if not free and family.gap and spaced > now:
-            if own:
-                verdicts[ticket.id] = Wait(ticket.id, spaced, "gap")
-            spaced += family.gap
-            continue
-        if not free and (not _fits(view, amounts) or (blocked is not None and cost > allowance)):
-            if own and slots:
-                verdicts[ticket.id] = Wait(ticket.id, now + _slot(view, amounts), "turn")
-            if blocked is None:
-                blocked = ticket
-                allowance = _allowance(view, policy) - ticket.overtaken
-            view.queue(amounts)
-            past += 1
-            if not slots and (allowance <= 0 or past > LOOK_PAST):
-                break
-            continue
-        if blocked is not None and not free:
-            allowance -= cost
-            blocked.overtaken += cost
-        if own:
-            verdicts[ticket.id] = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
-            gone.append(ticket.id)
-            if leads:
-                # Its siblings further down this very list follow it already.
-                view.busy = True
-            spaced = max(spaced, family.next_at) if family.gap else now
-        elif family.gap and not free:
-            spaced += family.gap
-        view.earmark(amounts)
+            verdict: Verdict | None = held
+        else:
+            amounts, leads = prefix.amounts_of(ledger, ticket, now)
+            verdict = _waits(family, view, ticket, amounts, now, policy, own=own)
+            if verdict is None and own:
+                verdict = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
+            if verdict is None or isinstance(verdict, Grant):
+                view.earmark(amounts)
+        if own and verdict is not None:
+            verdicts[ticket.id] = verdict
+            if not isinstance(verdict, Wait):
+                gone.append(ticket.id)
+        if not slots and view.passed > LOOK_PAST:
+            break
     for ticket_id in gone:
         ledger.drop_ticket(ticket_id)
+
+
+def _waits(
+    family: Family,
+    view: _View,
+    ticket: Ticket,
+    amounts: Amounts,
+    now: float,
+    policy: Policy,
+    *,
+    own: bool,
+) -> Wait | None:
+    """Return why a ticket that is not held has to wait for tokens, or None when it fits."""
+    if ticket.cls == MAIN:
+        return None
+    if family.gap:
+        slot = max(view.spaced, family.next_at)
+        view.spaced = slot + family.gap
+        if slot > now:
+            return Wait(ticket.id, slot, "gap")
+    cost = amounts.get("input", 0.0)
+    blocked = view.blocked
+    fits = _fits(view, amounts)
+    if fits and (blocked is None or cost <= view.allowance):
+        if blocked is not None:
+            view.allowance -= cost
+            if own:
+                blocked.overtaken += cost
+        return None
+    wait = Wait(ticket.id, now + _slot(view, amounts), "turn")
+    if blocked is None:
+        view.blocked = ticket
+        view.allowance = _allowance(view, policy) - ticket.overtaken
+    view.queue(amounts)
+    return wait
 
 
 def _held(
@@ -345,3 +358,9 @@ def _grant(
                 " at once: it goes alone and may be refused"
             )
     return Grant(ticket.id, reservation.id, amounts, waited, leads, warning)
+
+
+def withdraw(ledger: Ledger, ticket: str, now: float) -> None:
+    """Take a waiting ticket out (its call was cancelled)."""
+    advance(ledger, now)
+    ledger.drop_ticket(ticket)

@@ -1,4 +1,4 @@
-"""From what is known of an agent to what the ledger is asked: the same for the gate and the hooks."""
+"""From what is known of an agent to what the ledger is asked, for the gate and the hooks alike."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """How far the estimates of what tools bring back were off, learned from settled usage.
 
-Kept a family: ratios of counted to estimated tokens, newest last. Reserving takes a high quantile of
-them, since what is too much comes back within the reply and what is too little is refused. One odd
-file does not move a quantile of many; with fewer than ``LEAST`` there is no correction.
+Kept a family: ratios of counted to estimated tokens, newest last. Reserving takes a high quantile
+of them: what is too much comes back with the reply, what is too little is refused. One odd file
+does not move a quantile of many; with fewer than ``LEAST`` there is no correction.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class Agent:
 
 @dataclass(slots=True)
 class Cost:
-    """An expected cost: ``input`` tokens that are known, and ``estimated`` ones that tools brought."""
+    """An expected cost: ``input`` tokens known, and ``estimated`` ones that tools brought."""
 
     input: float
     estimated: float

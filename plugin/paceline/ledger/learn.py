@@ -139,7 +139,8 @@ def achieved(learner: Learner, now: float) -> float:
     taken = [(row[0], row[1]) for row in learner.sent if row[2] and row[0] >= now - 60.0]
     if not taken:
         return PACE_MIN
-    return float(sum(tokens for _, tokens in taken)) / max(FIRST_S, now - taken[0][0])
+    tokens = float(sum(size for _, size in taken))
+    return tokens / float(max(FIRST_S, now - taken[0][0]))
 
 
 def bounds(learner: Learner) -> tuple[float | None, float | None]:

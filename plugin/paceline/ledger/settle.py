@@ -24,12 +24,6 @@ GAP_SHRINK = 0.8
 GAP_LEAST_S = 0.05
 
 
-def withdraw(ledger: Ledger, ticket: str, now: float) -> None:
-    """Take a waiting ticket out (its call was cancelled)."""
-    advance(ledger, now)
-    ledger.drop_ticket(ticket)
-
-
 def renew(ledger: Ledger, reservations: Iterable[str], now: float, lease: float) -> None:
     """Keep reservations of requests that are still under way."""
     for reservation_id in reservations:

@@ -11,6 +11,8 @@ from bisect import bisect_left, insort
 from dataclasses import dataclass, field, fields  # noqa: TID253 - off the hook's fast path
 from typing import TYPE_CHECKING, Any, TypeVar  # noqa: TID253 - off the hook's fast path
 
+from paceline.families import ALL
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -208,8 +210,9 @@ class Share:
 
 @dataclass(slots=True)
 class Totals:
-    """Tokens of input since the file was made; ``taken`` is the sum of the other three and
-    of what is still reserved (rule I2).
+    """Tokens of input since the file was made.
+
+    ``taken`` is the sum of the other three and of what is still reserved (rule I2).
     """
 
     taken: float = 0.0
@@ -245,7 +248,7 @@ class Ledger:
         found = self.families.get(name)
         if found is None:
             found = self.families[name] = Family()
-            for dimension, told in self.defaults.items():
+            for dimension, told in self.defaults.items() if name != ALL else ():
                 found.buckets[dimension] = Bucket(
                     level=told.capacity if told.capacity is not None else told.limit or 0.0,
                     at=self.clock,
@@ -314,7 +317,21 @@ def to_json(ledger: Ledger) -> dict[str, Any]:
 
 
 _KNOWN = frozenset(
-    ["v", "account", "clock", "seq", "families", "defaults", "reservations", "lost", "tickets", "shares", "prefixes", "corrections", "totals"]
+    [
+        "v",
+        "account",
+        "clock",
+        "seq",
+        "families",
+        "defaults",
+        "reservations",
+        "lost",
+        "tickets",
+        "shares",
+        "prefixes",
+        "corrections",
+        "totals",
+    ]
 )
 
 

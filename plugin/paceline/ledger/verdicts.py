@@ -50,7 +50,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A request will not go: its limit resets only after ``Policy.park_max``, or its ticket is gone."""
+    """A request will not go: its limit resets after ``Policy.park_max``, or its ticket is gone."""
 
     ticket: str
     why: str

@@ -1,0 +1,169 @@
+"""``paceline limits show | set | probe | clear``: what is believed of the account's limits."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from paceline import settings
+from paceline.families import ALL, family_of
+from paceline.ledger import belief
+from paceline.ledger.store import FileStore
+from paceline_mcp.cli.output import ERROR, plain, print_json
+from paceline_mcp.office import store_of
+
+if TYPE_CHECKING:
+    from paceline.ledger.values import Ledger
+
+PER_MINUTE = {"requests": "rpm", "input": "itpm", "output": "otpm"}
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON value instead of a table.")]
+Account = Annotated[
+    str | None, typer.Option(help="The account's id; by default the environment's own.")
+]
+
+
+def store(account: str | None) -> FileStore:
+    """Return the ledger of ``account``, by default of the account of this environment."""
+    own = store_of(os.environ, settings.load())
+    return own if account is None else FileStore(own.folder, account)
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``limits`` and its subcommands."""
+    limits = typer.Typer(
+        no_args_is_help=True, help="What is believed of the account's limits, and from where."
+    )
+    app.add_typer(limits, name="limits")
+    _add_show(limits)
+    _add_set(limits)
+    _add_clear(limits)
+    _add_probe(limits)
+
+
+def _add_show(limits: typer.Typer) -> None:
+    @limits.command("show")
+    def show(*, account: Account = None, json: Json = False) -> None:
+        """Show the limits that are believed, their source and their age."""
+        _print(store(account).snapshot(), json=json)
+
+
+def _add_set(limits: typer.Typer) -> None:
+    @limits.command("set")
+    def set_(
+        *,
+        model: Annotated[str, typer.Option(help="A model, or all.")],
+        rpm: Annotated[float | None, typer.Option(help="Requests a minute.")] = None,
+        itpm: Annotated[float | None, typer.Option(help="Input tokens a minute.")] = None,
+        otpm: Annotated[float | None, typer.Option(help="Output tokens a minute.")] = None,
+        capacity: Annotated[
+            float | None, typer.Option(help="Input tokens the bucket holds when full.")
+        ] = None,
+        account: Account = None,
+        json: Json = False,
+    ) -> None:
+        """Tell Paceline a limit, as the console of the API shows it."""
+        told = {"requests": rpm, "input": itpm, "output": otpm}
+        if all(value is None for value in told.values()):
+            raise typer.BadParameter("give at least one of --rpm, --itpm, --otpm")
+        family = ALL if model.strip().lower() == ALL else family_of(model)
+
+        def change(ledger: Ledger, now: float) -> Ledger:
+            for dimension, value in told.items():
+                if value is not None:
+                    holds = capacity if dimension == "input" else None
+                    belief.tell(ledger, family, dimension, value, now, source="set", capacity=holds)
+            return ledger
+
+        _print(store(account).transact(change), json=json)
+
+
+def _add_clear(limits: typer.Typer) -> None:
+    @limits.command("clear")
+    def clear(
+        *,
+        model: Annotated[str, typer.Option(help="A model, or all.")] = ALL,
+        account: Account = None,
+        json: Json = False,
+    ) -> None:
+        """Forget what was told and learned; it is learned anew from the next refusal."""
+        family = ALL if model.strip().lower() == ALL else family_of(model)
+
+        def change(ledger: Ledger, _: float) -> Ledger:
+            belief.forget(ledger, family)
+            return ledger
+
+        _print(store(account).transact(change), json=json)
+
+
+def _add_probe(limits: typer.Typer) -> None:
+    @limits.command("probe")
+    def probe(
+        *,
+        model: Annotated[str, typer.Option(help="The model whose limits to ask for.")] = (
+            "claude-haiku-4-5"
+        ),
+        account: Account = None,
+        json: Json = False,
+    ) -> int | None:
+        """Ask the API with one tiny request and read the limits from its headers."""
+        from paceline_mcp.probe import probe as ask
+
+        found = ask(model)
+        if not found:
+            typer.echo(
+                "paceline: the API told no limits in its headers (a plan's do not). "
+                "Set one by hand: paceline limits set --model all --itpm N",
+                err=True,
+            )
+            return ERROR
+
+        def change(ledger: Ledger, now: float) -> Ledger:
+            for dimension, limit in found.items():
+                belief.tell(ledger, family_of(model), dimension, limit, now, source="probe")
+            return ledger
+
+        _print(store(account).transact(change), json=json)
+        return None
+
+
+def _print(ledger: Ledger, *, json: bool) -> None:
+    rows = belief.believed(ledger)
+    if json:
+        print_json({"account": ledger.account, "limits": rows})
+        return
+    if not rows:
+        typer.echo(
+            "No limit is known yet; it is learned from the first refusal.\n"
+            "To tell one: paceline limits set --model all --itpm N"
+        )
+        return
+    _table(rows)
+
+
+def _table(rows: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("family", "limit", "per minute", "holds", "source", "age")
+    for row in rows:
+        table.add_row(
+            plain(row["family"]),
+            PER_MINUTE[row["dimension"]],
+            f"{row['limit']:,.0f}",
+            f"{row['capacity']:,.0f}",
+            row["source"],
+            age(time.time() - row["at"]),
+        )
+    Console().print(table)
+
+
+def age(seconds: float) -> str:
+    """Return a duration for people: ``40 s``, ``12 min``, ``3 h``, ``5 d``."""
+    for unit, size in (("d", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(0.0, seconds):.0f} s"
