@@ -33,9 +33,10 @@ def ours(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> bool:
 def before_first_request(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
     """Hold a new agent until its first request may go."""
     if ours(event, env, now):
-        from . import hold
+        from . import arriving, hold
 
-        hold.before_first_request(event, now)
+        if not (arriving.waited(paths.state_dir(env)) and arriving.brings_gate(event)):
+            hold.before_first_request(event, now)
 
 
 def before_continuation(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:

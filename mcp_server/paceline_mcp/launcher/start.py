@@ -13,11 +13,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from paceline import arriving, paths
 from paceline_mcp.launcher import places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 LOG = "install.log"
 TAIL_LINES = 6
@@ -31,7 +32,7 @@ def main(root: str, argv: Sequence[str]) -> int:
     try:
         if list(argv[:1]) == ["--install"]:
             return install_only(here, argv[1:])
-        venv = places.ready(here, os.environ) or installed(here)
+        venv = places.ready(here, os.environ) or told_while(installed, here)
     except OSError as err:
         say(f"the server cannot be started: {err}")
         say("next: paceline doctor, or reinstall the plugin with /plugin")
@@ -55,6 +56,17 @@ def install_only(root: Path, told: Sequence[str]) -> int:
         return 1
     say(f"ready: {venv}")
     return 0
+
+
+def told_while(install: Callable[[Path], Path | None], root: Path) -> Path | None:
+    """Run ``install`` and let the hooks know of it: a first session's first agents wait for it."""
+    state = paths.state_dir()
+    with suppress(OSError):
+        arriving.begin(state)
+    try:
+        return install(root)
+    finally:
+        arriving.end(state)
 
 
 def installed(root: Path) -> Path | None:
