@@ -38,7 +38,7 @@ API = Config(
 
 READ_BYTES = 64_000
 RETRIES = 1
-TIMEOUT_S = 600.0
+TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,26 +79,26 @@ def _run(
         ends=begun + spec.timeout_s,
         stop=threading.Event(),
     )
-    said: list[str] = []
-    thread = threading.Thread(target=lambda: said.append(play.main()), name="stand-in")
-    thread.start()
-    counted = count(api.records(), spec.agents, spec.api, api.api.account.start)
+    with ThreadPoolExecutor(1, "stand-in") as pool:
+        main = pool.submit(play.main)
+        try:
+            while not wait([main], TICK_S).done:
+                if progress:
+                    counted = count(api.records(), spec.agents, spec.api, api.api.account.start)
+                    progress(Progress(time.monotonic() - begun, counted, root / "home", 0))
+        finally:
+            play.stop.set()
     try:
-        while thread.is_alive():
-            thread.join(TICK_S)
-            counted = count(api.records(), spec.agents, spec.api, api.api.account.start)
-            if progress:
-                progress(Progress(time.monotonic() - begun, counted, root / "home", 0))
-    finally:
-        play.stop.set()
-        thread.join()
+        said = main.result()
+    except TimeUpError:
+        said = None
     return RunResult(
-        counts=counted,
-        exit_code=0 if said else None,
-        timed_out=not said,
+        counts=count(api.records(), spec.agents, spec.api, api.api.account.start),
+        exit_code=None if said is None else 0,
+        timed_out=said is None,
         wall_s=time.monotonic() - begun,
-        result=said[0] if said else None,
-        is_error=False,
+        result=said,
+        is_error=said is not None and said.startswith("API Error"),
         session=session,
         init={"model": MODEL},
         home=root / "home",
@@ -150,21 +151,9 @@ class _Play:
         return text
 
     def _at_once(self, calls: list[dict[str, Any]]) -> list[tuple[str, str]]:
-        results: dict[str, str] = {}
-
-        def one(call: dict[str, Any]) -> None:
-            try:
-                results[call["id"]] = self._launch(call)
-            except TimeUpError:
-                results[call["id"]] = "interrupted"
-
-        threads = [threading.Thread(target=one, args=(call,)) for call in calls]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self._check()
-        return [(call["id"], results.get(call["id"], "")) for call in calls]
+        with ThreadPoolExecutor(len(calls), "agent") as pool:
+            texts = list(pool.map(self._launch, calls))
+        return [(call["id"], text) for call, text in zip(calls, texts, strict=True)]
 
     def _launch(self, call: dict[str, Any]) -> str:
         """Run one Agent call: the agent's whole life, and what the parent hears of it."""

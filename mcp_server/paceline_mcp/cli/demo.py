@@ -76,6 +76,7 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
         disable=quiet,
     )
     tasks: dict[str, TaskID] = {}
+    said: dict[str, int] = {}
     with bars:
 
         def show(what: str, progress: Progress | None) -> None:
@@ -90,17 +91,29 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
                     bars.update(tasks["client"], completed=1, told="")
             if progress:
                 _advance(bars, tasks[what], progress)
+                if not console.is_terminal and not quiet:
+                    _say_when_it_moves(what, progress, said)
 
         return demo.play(show)
 
 
+def _say_when_it_moves(what: str, progress: Progress, said: dict[str, int]) -> None:
+    """Print a line at each delivery, where no bar can be drawn."""
+    delivered = progress.counts.delivered
+    if said.get(what) != delivered:
+        said[what] = delivered
+        typer.echo(f"{TITLES[what]}: {_told(progress)}", err=True)
+
+
 def _advance(bars: Bars, task: TaskID, progress: Progress) -> None:
+    bars.update(task, completed=progress.counts.delivered, told=_told(progress))
+
+
+def _told(progress: Progress) -> str:
     counts = progress.counts
-    bars.update(
-        task,
-        completed=counts.delivered,
-        told=f"{counts.delivered}/{counts.launched} delivered, {counts.refusals} refusals, "
-        f"{counts.uncached_tokens:,} tokens",
+    return (
+        f"{counts.delivered}/{counts.launched} delivered, {counts.refusals} refusals, "
+        f"{counts.uncached_tokens:,} tokens"
     )
 
 
