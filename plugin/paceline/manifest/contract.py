@@ -97,7 +97,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "phase": entry.phase or None,
         "parent": entry.parent or None,
         "replaces": entry.replaces,
-        "tickets": [ticket.ticket for ticket in entry.tickets],
+        "tickets": [{"ticket": one.ticket, "how": one.how, "t": one.at} for one in entry.tickets],
         "why": standing.why or None,
         "text": refusal.text or None if refusal and standing.cause else None,
         "window": refusal.window if refusal else None,

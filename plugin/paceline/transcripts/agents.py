@@ -38,6 +38,7 @@ _ROWS_MAX = 64 * 1024
 """Bytes of a ``user`` row that is decoded; a longer one is a tool's result."""
 
 _ERRORS_MAX = 200
+_PARTIAL_MAX = 2000
 _ATTEMPT = b'{"type":"api-request",'
 _PASSED_OVER = (b'{"type":"api-request-', b'{"type":"attachment"')
 
@@ -61,12 +62,9 @@ class AgentRows:
         answered: of those, the answered ones.
         tool_uses: tool calls it made.
         effects: what it left in the world.
-        model: that answered last, or "".
-        version: of the client, or "".
         prompt_sha: fingerprint of its prompt (without a ticket), or "".
         ticket: that its prompt carries, or "".
         preview: first words of its prompt.
-        partial: the last words it wrote, fit for a terminal.
         calls: agents it launched itself.
         odd: lines that were no rows, were too long, or were cut.
     """
@@ -86,18 +84,34 @@ class AgentRows:
         self.answered = 0
         self.tool_uses = 0
         self.effects = Effects()
-        self.model = ""
-        self.version = ""
         self.prompt_sha = ""
         self.ticket = ""
         self.preview = ""
-        self.partial = ""
         self.calls = Calls()
         self.odd = 0
         self._closing: set[str] = set()
         self._blocks: set[str] = set()
         self._refs: set[str] = set()
         self._woken = False
+        self._undated = b""
+        self._model: Any = ""
+        self._version: Any = ""
+        self._partial = ""
+
+    @property
+    def model(self) -> str:
+        """The model that answered last, or ""."""
+        return clean(self._model, 80) if isinstance(self._model, str) else ""
+
+    @property
+    def version(self) -> str:
+        """The client's version, or ""."""
+        return clean(self._version, 40) if isinstance(self._version, str) else ""
+
+    @property
+    def partial(self) -> str:
+        """The last words it wrote, fit for a terminal, or ""."""
+        return clean(self._partial)
 
     def add(self, line: bytes, now: float, *, whole: bool = True) -> None:
         """Take one line."""
@@ -107,12 +121,26 @@ class AgentRows:
             return
         elif not whole:
             self._headless(line)
-        elif b'"assistant"' in line or (
-            b'"user"' in line and (len(line) <= _ROWS_MAX or not self.preview)
-        ):
+        elif b'"assistant"' in line:
             self._row(lines.parse(line), now)
         elif b'"user"' in line:
-            self._turn(WAITING, None)
+            if self._plain_result(line):
+                self._turn(WAITING, None)
+                self._undated = line
+            else:
+                self._row(lines.parse(line), now)
+
+    def finish(self, now: float) -> None:
+        """Date the last row, after the last line was taken."""
+        row = lines.parse(self._undated) if self._undated else None
+        if row is not None:
+            self.last_at = refusals.row_time(row, now)
+
+    def _plain_result(self, line: bytes) -> bool:
+        """Say whether a ``user`` row only brings back a tool's result, which is most of a file."""
+        if not self.preview or self.calls.launches or self._closing:
+            return False
+        return b'"tool_result"' in line or len(line) > _ROWS_MAX
 
     def _headless(self, head: bytes) -> None:
         """Take a line too long to decode, by its head."""
@@ -130,9 +158,8 @@ class AgentRows:
         if kind in ("assistant", "user"):
             at = refusals.row_time(row, now)
             self.first_at = at if self.first_at is None else self.first_at
-            version = row.get("version")
-            if isinstance(version, str):
-                self.version = clean(version, 40)
+            self._version = row.get("version") or self._version
+            self._undated = b""
             if kind == "assistant":
                 self._answer(row, at, now)
             else:
@@ -159,9 +186,7 @@ class AgentRows:
         self.refusal = None
         self.usage.add(row)
         self.calls.add_assistant(row, at)
-        model = message.get("model")
-        if isinstance(model, str) and not model.startswith("<"):
-            self.model = clean(model, 80)
+        self._model = message.get("model") or self._model
         ref = row.get("requestRef")
         if isinstance(ref, str) and ref not in self._refs:
             self._refs.add(ref)
@@ -180,8 +205,8 @@ class AgentRows:
                 tool = True
                 self._tool(block)
                 closed = closed or block.get("name") in _CLOSERS
-            elif isinstance(block.get("text"), str) and block["text"].strip():
-                self.partial = clean(block["text"])
+            elif isinstance(block.get("text"), str):
+                self._partial = block["text"][:_PARTIAL_MAX].strip() or self._partial
         if closed:
             return DONE
         if tool or stop == "tool_use":
@@ -247,4 +272,5 @@ def read_agent(path: str, now: float) -> AgentRows:
     rows = AgentRows()
     for line, whole in lines.lines(path):
         rows.add(line, now, whole=whole)
+    rows.finish(now)
     return rows

@@ -37,6 +37,7 @@ class Item:
         model: or "".
         preview: first words of the prompt, from the record.
         journaled: whether the journal knows it.
+        index: its place among the script's calls, from the record, or None.
         tokens: the client's count in the record, or None.
         queued_at: epoch seconds, from the record, or None.
     """
@@ -55,6 +56,7 @@ class Item:
         self.tokens: int | None = None
         self.queued_at: float | None = None
         self.journaled = False
+        self.index: int | None = None
 
 
 class Workflow:
@@ -92,6 +94,12 @@ class Workflow:
     def item_of(self, agent: str) -> Item | None:
         """Return the item an agent worked on."""
         return self._agents.get(agent)
+
+    def in_order(self) -> list[Item]:
+        """Return the items in the order the script called for them, as far as the record tells."""
+        if all(item.index is not None for item in self.items):
+            return sorted(self.items, key=lambda item: item.index or 0)
+        return list(self.items)
 
     def add_agent(self, agent: str) -> Item:
         """Return the item of an agent; one of its own where the journal does not know it."""
@@ -165,6 +173,8 @@ class Workflow:
         item.phase = item.phase or clean(text_of(entry.get("phaseTitle")), LABEL_MAX)
         item.model = clean(text_of(entry.get("model")), LABEL_MAX) or item.model
         item.preview = item.preview or clean(text_of(entry.get("promptPreview")), 120)
+        index = entry.get("index")
+        item.index = index if type(index) is int and item.index is None else item.index
         queued = entry.get("queuedAt")
         item.queued_at = queued / 1000 if isinstance(queued, (int, float)) else item.queued_at
         tokens = entry.get("tokens")
