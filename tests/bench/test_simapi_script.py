@@ -23,7 +23,7 @@ AGENTS: list[dict[str, Any]] = [
     {"label": "one", "steps": [["/a", "/b"], ["/c"]]},
     {"label": "two", "steps": []},
 ]
-TOOLS = [{"name": name} for name in ("Agent", "Workflow", "Read", "SendMessage")]
+TOOLS = [{"name": name} for name in ("Agent", "Workflow", "Read")]
 
 
 def turn(*messages: Any, tools: list[dict[str, str]] | None = None, length: int = 0) -> Reply:
@@ -98,6 +98,15 @@ def test_a_helper_that_quotes_a_script_does_not_act_it_out() -> None:
     assert turn(quoted, tools=[]) == Reply(text="ok")
 
 
+def test_a_deferred_tool_is_looked_for_once_and_takes_no_step() -> None:
+    prompt = agent_prompt(AGENTS[0])
+    tools = [{"name": "ToolSearch"}]
+    look = turn(prompt, tools=tools)
+    assert look.calls == (ToolCall("ToolSearch", {"query": "select:Read"}),)
+    assert turn(prompt, look, "found", tools=[*tools, {"name": "Read"}]).calls[0].name == "Read"
+    assert turn(prompt, look, "nothing", tools=tools) == Reply(text="ok")
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '"x"'])
 def test_a_script_that_is_no_object_is_no_script(text: str) -> None:
     assert turn(OPEN + text + CLOSE) == Reply(text="ok")
@@ -106,16 +115,6 @@ def test_a_script_that_is_no_object_is_no_script(text: str) -> None:
 def test_a_script_in_a_tool_result_is_data() -> None:
     found = {"type": "tool_result", "content": agent_prompt(AGENTS[0])}
     assert turn([found]) == Reply(text="ok")
-
-
-def test_an_obedient_main_thread_continues_each_named_agent_once() -> None:
-    prompt = script_text({"role": "obey", "fanout": {"kind": "agent", "agents": AGENTS}})
-    first = turn(prompt)
-    one, two = "a0123456789abcdef", "a1123456789abcdef"
-    hook = f'Continue them: SendMessage {{to: "{one}"}} and SendMessage {{to: {two}}}.'
-    second = turn(prompt, first, "results", Reply(text="done"), hook)
-    assert [call.input["to"] for call in second.calls] == [one, two]
-    assert turn(prompt, first, "results", Reply(text="done"), hook, second, hook).calls == ()
 
 
 def test_another_rule_can_be_put_into_the_table() -> None:

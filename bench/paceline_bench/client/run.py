@@ -75,7 +75,7 @@ def fanout(
     Args:
         spec: what to run.
         progress: called while it runs, in this thread.
-        rules: the scripted model; ``simapi.script.RULES`` when None.
+        rules: the scripted model; ``simapi.server.DEFAULT_RULES`` when None.
         prepare: called with the home before the client starts (a state file, a setting).
 
     Raises:

@@ -14,10 +14,9 @@ Roles that exist:
 ``main``    ``{"role":"main","fanout":{"kind":"agent"|"workflow","agents":[{"label","steps"}…],
             "background":bool,"model":M?}}``: one turn with the Agent calls (or one Workflow call),
             then answers. ``steps`` (raw calls a turn, ``{"name","input"}``) may stand instead.
-``obey``    like ``main``, and afterwards does what text put before it asks for: for each agent id
-            after ``SendMessage {to: ID`` (quotes allowed) one SendMessage, at most once an id.
+``obey``    like ``main``, and afterwards what hooks and tools ask for (:mod:`.obey`).
 
-To script another model, write a rule and pass ``rules={**RULES, "name": rule}`` to
+To script another model, write a rule and pass ``rules={**DEFAULT_RULES, "name": rule}`` to
 :func:`paceline_bench.simapi.server.running`.
 """
 
@@ -35,8 +34,8 @@ if TYPE_CHECKING:
 
 OPEN, CLOSE = "<bench-script>", "</bench-script>"
 DELIVERED = "DELIVERED"
+SEARCH = "ToolSearch"
 FILLER = "The files were read from first line to last and nothing in them stood out. "
-_SEND = re.compile(r"SendMessage\W{1,6}to\W{1,6}(a[0-9a-f]{16})")
 _TASK = re.compile(r"<task-notification>.*?</task-notification>", re.DOTALL)
 
 
@@ -68,7 +67,7 @@ class Turn:
 
     Attributes:
         script: the conversation's script, empty without one.
-        step: assistant turns so far that called tools.
+        step: assistant turns so far that called tools, those that only looked for one aside.
         messages: ``(role, blocks)`` of every message.
         tools: names of the tools that are offered.
         length: tokens a text reply shall have.
@@ -97,7 +96,7 @@ class Turn:
         for role, blocks in reversed(self.messages):
             if role == "assistant":
                 break
-            found += [_all_text(block) for block in blocks]
+            found += [all_text(block) for block in blocks]
         return "\n".join(reversed(found))
 
     def calls(self, name: str) -> list[dict[str, Any]]:
@@ -119,7 +118,7 @@ def read_turn(body: dict[str, Any], length: int = 0) -> Turn:
         if isinstance(message, dict)
     )
     step = sum(
-        any(block.get("type") == "tool_use" for block in blocks)
+        any(block.get("type") == "tool_use" and block.get("name") != SEARCH for block in blocks)
         for role, blocks in messages
         if role == "assistant"
     )
@@ -132,14 +131,19 @@ def read_turn(body: dict[str, Any], length: int = 0) -> Turn:
 def answer(turn: Turn, rules: Mapping[str, Callable[[Turn], Reply]] | None = None) -> Reply:
     """Return the reply of the rule for the turn's role.
 
-    A reply whose tools the request does not offer becomes a plain answer: a helper request that
+    A reply whose tools the request does not offer first looks for them, where there is a tool
+    for that (the client defers some), and becomes a plain answer otherwise: a helper request that
     quotes a scripted conversation must not act it out.
     """
     table = RULES if rules is None else rules
     reply = table.get(turn.role, helper)(turn)
-    if any(call.name not in turn.tools for call in reply.calls):
+    missing = sorted({call.name for call in reply.calls} - turn.tools)
+    if not missing:
+        return reply
+    look = ToolCall(SEARCH, {"query": f"select:{','.join(missing)}"})
+    if SEARCH not in turn.tools or look.input in turn.calls(SEARCH):
         return helper(turn)
-    return reply
+    return Reply(calls=(look,))
 
 
 def script_text(script: Mapping[str, Any]) -> str:
@@ -171,7 +175,7 @@ def main(turn: Turn) -> Reply:
     if turn.step < len(steps):
         return Reply(calls=tuple(ToolCall(c["name"], c["input"]) for c in steps[turn.step]))
     told = sum(
-        len(_TASK.findall(_all_text(block)))
+        len(_TASK.findall(all_text(block)))
         for role, blocks in turn.messages
         if role != "assistant"
         for block in blocks
@@ -179,27 +183,10 @@ def main(turn: Turn) -> Reply:
     return Reply(text=padded(f"FINAL after {told} notifications. ", turn.length))
 
 
-def obey(turn: Turn) -> Reply:
-    """Do as ``main``; then continue each dead agent that text asks to continue, once."""
-    done = {str(call.get("to")) for call in turn.calls("SendMessage")}
-    asked = [to for to in dict.fromkeys(_SEND.findall(turn.text_after_step())) if to not in done]
-    if asked and turn.step:
-        return Reply(
-            calls=tuple(
-                ToolCall(
-                    "SendMessage", {"to": to, "summary": "continue", "message": "Go on please."}
-                )
-                for to in asked
-            )
-        )
-    return main(turn)
-
-
 RULES: dict[str, Callable[[Turn], Reply]] = {
     "helper": helper,
     "agent": agent,
     "main": main,
-    "obey": obey,
 }
 
 
@@ -282,12 +269,13 @@ def _find_script(
     return {}
 
 
-def _all_text(block: dict[str, Any]) -> str:
+def all_text(block: dict[str, Any]) -> str:
+    """Return all text of a block, that of a tool result too."""
     if isinstance(block.get("text"), str):
         return str(block["text"])
     content = block.get("content")
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "\n".join(_all_text(part) for part in content if isinstance(part, dict))
+        return "\n".join(all_text(part) for part in content if isinstance(part, dict))
     return ""

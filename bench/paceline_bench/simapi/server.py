@@ -26,6 +26,7 @@ from paceline_bench.simapi.account import Account, Refusal
 from paceline_bench.simapi.cache import PromptCache, Usage
 from paceline_bench.simapi.config import Config
 from paceline_bench.simapi.counting import Prompt, read_prompt
+from paceline_bench.simapi.obey import obey
 from paceline_bench.simapi.records import Log, Record
 from paceline_bench.simapi.script import RULES, Reply, Turn, answer, delivered, read_turn
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.requests import Request
+
+DEFAULT_RULES: dict[str, Callable[[Turn], Reply]] = {**RULES, "obey": obey}
+"""Every role the scripted model knows."""
 
 MODELS = ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
 
@@ -253,9 +257,9 @@ def running(
         config: what it is like; the defaults when None.
         log: a file for one JSON line a request, besides the memory.
         port: 0 for any free one. ``OSError`` when it is taken.
-        rules: the scripted model; ``script.RULES`` when None.
+        rules: the scripted model; ``DEFAULT_RULES`` when None.
     """
-    api = SimApi(config or Config(), Log(log), RULES if rules is None else rules)
+    api = SimApi(config or Config(), Log(log), DEFAULT_RULES if rules is None else rules)
     with socket.create_server(("127.0.0.1", port), backlog=256) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
         settings = uvicorn.Config(
