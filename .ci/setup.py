@@ -28,7 +28,7 @@ def main():
     sys.path[:0] = [os.path.join(ROOT, "mcp_server")]
     from pathlib import Path
 
-    from paceline_mcp.launcher import places
+    from paceline_mcp.launcher import install, places
 
     root = Path(ROOT)
     wanted = stamped(root)
@@ -38,7 +38,7 @@ def main():
     try:
         fill(root / ".venv", root)
     except subprocess.CalledProcessError as err:
-        say("failed: " + " ".join(os.path.basename(word) for word in err.cmd[:5]) + " ...")
+        say("failed: " + install.reason(err))
         say(
             "next: see the lines above. A Python without pip needs one first (Debian, Ubuntu: "
             "apt install python3-pip python3-venv); a broken line just another try"

@@ -295,8 +295,8 @@ def test_a_failed_step_is_told_by_its_name_not_by_its_arguments() -> None:
     failed = subprocess.CalledProcessError(
         3, ["/x/python", "-m", "pip", "install", "-r", "/secret"]
     )
-    assert start.reason(failed) == "pip install ended with 3"
-    assert start.reason(OSError("disk full")) == "disk full"
+    assert install.reason(failed) == "pip install ended with 3"
+    assert install.reason(OSError("disk full")) == "disk full"
 
 
 def test_a_persons_mirror_is_kept_and_a_foreign_target_is_not() -> None:

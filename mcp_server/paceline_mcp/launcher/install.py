@@ -29,6 +29,8 @@ CERTIFICATES = (
     "/etc/ssl/cert.pem",
 )
 IMPORTS = "import mcp.server, pydantic, filelock, platformdirs, typer, rich"
+STEPS = frozenset({"pip", "venv", "ensurepip", "install", "sync", "-c"})
+"""The words of a failed command that tell a person which step it was."""
 # Settings of a person's pip that would put packages anywhere but into the environment.
 FOREIGN = ("PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_ROOT", "PYTHONPATH", "PYTHONHOME")
 
@@ -95,6 +97,14 @@ def make_venv(venv: Path, env: dict[str, str], *, clear: bool = False) -> list[s
     inside = [str(places.python_of(venv)), "-I", "-m"]
     subprocess.run([*inside, "ensurepip", "--default-pip"], check=True, env=env, stdout=quiet)
     return [*inside, "pip"]
+
+
+def reason(err: OSError | subprocess.CalledProcessError) -> str:
+    """Return an error as a short line: a step's name and its exit code, not its arguments."""
+    if isinstance(err, subprocess.CalledProcessError):
+        steps = [word for word in map(str, err.cmd) if word in STEPS]
+        return f"{' '.join(steps) or Path(err.cmd[0]).name} ended with {err.returncode}"
+    return str(err)
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:

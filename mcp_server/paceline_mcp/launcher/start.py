@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 LOG = "install.log"
 TAIL_LINES = 6
-STEPS = frozenset({"pip", "venv", "ensurepip", "install", "-c"})
-"""The words of a failed command that tell a person which step it was."""
 
 
 def main(root: str, argv: Sequence[str]) -> int:
@@ -42,7 +40,7 @@ def main(root: str, argv: Sequence[str]) -> int:
 
 def install_only(root: Path, told: Sequence[str]) -> int:
     """Install into ``told[0]`` or the first folder that can be written; output on stderr."""
-    from paceline_mcp.launcher.install import install
+    from paceline_mcp.launcher.install import install, reason
 
     folder = Path(told[0]) if told else places.writable(os.environ)
     if folder is None:
@@ -110,14 +108,6 @@ def become_server(root: Path, venv: Path, argv: Sequence[str]) -> int:
     if sys.platform == "win32":
         return subprocess.run(args, env=env, check=False).returncode
     return os.execve(python, args, env)
-
-
-def reason(err: OSError | subprocess.CalledProcessError) -> str:
-    """Return an error as a short line: a step's name and its exit code, not its arguments."""
-    if isinstance(err, subprocess.CalledProcessError):
-        steps = [word for word in map(str, err.cmd) if word in STEPS]
-        return f"{' '.join(steps) or Path(err.cmd[0]).name} ended with {err.returncode}"
-    return str(err)
 
 
 def nowhere() -> int:
