@@ -26,9 +26,12 @@ class Hooks:
             "HOME": str(folder),
         }
         self.now = NOW
+        self.projects = folder / "projects" / "-w"
 
     def send(self, name: str, **fields: Any) -> dict[str, Any] | None:
-        event = {"session_id": SESSION, "hook_event_name": name, **fields}
+        transcript = str(self.projects / f"{SESSION}.jsonl")
+        event = {"session_id": SESSION, "hook_event_name": name, "transcript_path": transcript}
+        event.update(fields)
         return self.send_bytes(json.dumps(event).encode())
 
     def send_bytes(self, data: bytes) -> dict[str, Any] | None:

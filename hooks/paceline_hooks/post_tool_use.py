@@ -16,8 +16,8 @@ _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 """Tools whose answer here holds whole files, of which the model is shown a few lines."""
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
-    """Append ``tool.after``."""
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """Append ``tool.after``; where a "completed" agent had died, say how to bring it back."""
     tool = fields.text_of(event, "tool_name")
     more: dict[str, Any] = {}
     shown = response = event.get("tool_response")
@@ -33,6 +33,11 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None
         tokens = estimator.measure_result(tool, shown)
     call = fields.id_of(event, "tool_use_id")
     record.write(event, env, now, "tool.after", tool=tool, id=call, tokens=tokens, **more)
+    if not more.get("child"):
+        return None
+    from . import loud
+
+    return loud.after_agent(event, env, now, call=call, child=more["child"])
 
 
 def _agent(response: Mapping[str, Any], now: float) -> dict[str, Any]:

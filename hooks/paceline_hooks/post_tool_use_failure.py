@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
-    """Append ``tool.failed``, of an Agent call with why."""
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """Append ``tool.failed``, of an Agent call with why; say how to bring it back."""
     tool = fields.text_of(event, "tool_name")
     more: dict[str, Any] = {}
     if tool in fields.AGENT_TOOLS:
@@ -33,3 +33,9 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None
         interrupted=event.get("is_interrupt") is True,
         **more,
     )
+    if not more.get("retryable"):
+        return None
+    from . import loud
+
+    call = fields.id_of(event, "tool_use_id")
+    return loud.after_agent(event, env, now, call=call, child="")

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:
-    """Append ``prompt``."""
-    record.write(event, env, now, "prompt", tasks=notes.tasks_of(event.get("prompt")))
+def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
+    """Append ``prompt``; where background work ended and lost agents, say so."""
+    tasks = notes.tasks_of(event.get("prompt"))
+    record.write(event, env, now, "prompt", tasks=tasks)
+    if not tasks:
+        return None
+    from . import loud
+
+    return loud.after_notification(event, env, now, tasks)
