@@ -122,6 +122,21 @@ def test_a_denser_count_gives_the_same_text_more_tokens() -> None:
     assert read_prompt(body, 2.5).total == 1.6 * read_prompt(body).total
 
 
+def test_a_deferred_tool_costs_nothing_until_a_reference_brings_it_in() -> None:
+    plain = {"name": "Read", "description": "Read. " * 700}
+    deferred = {"name": "Send", "description": "Send. " * 100, "defer_loading": True}
+    found = {"type": "tool_result", "content": [{"type": "tool_reference", "tool_name": "Send"}]}
+    first = {"model": "m", "tools": [plain], "messages": [{"role": "user", "content": "hello"}]}
+    second = {"model": "m", "tools": [plain, deferred], "messages": first["messages"]}
+    third = {
+        **second,
+        "messages": [*second["messages"], {"role": "user", "content": [found]}],
+    }
+    one, two, three = read_prompt(first), read_prompt(second), read_prompt(third)
+    assert one.marks == two.marks == three.marks[:2]
+    assert three.total > two.total + 100
+
+
 def test_the_billing_line_of_the_client_is_no_content() -> None:
     body = {"model": "m", "system": [text("x-anthropic-billing-header: cc_version=1;")]}
     assert read_prompt(body).total == 0

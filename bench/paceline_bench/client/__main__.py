@@ -16,7 +16,7 @@ from paceline_bench.client.run import Progress, fanout
 from paceline_bench.client.spec import SEED_API, Fanout
 from paceline_bench.simapi.config import from_json
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
 @app.command()
@@ -50,10 +50,14 @@ def run(
     capacity: Annotated[int | None, typer.Option(help="Size of the input bucket.")] = None,
     timeout: Annotated[float, typer.Option(help="Seconds.")] = 900.0,
     env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE for the client.")] = None,
-    keep: Annotated[Path | None, typer.Option(help="Copy home and logs here.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(help="Copy home and logs into this new folder.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="All of the result as JSON.")] = False,
 ) -> None:
     """Run a fan-out and print what it came to. Exit 3 when an agent was dropped."""
+    if keep and keep.exists():
+        raise typer.BadParameter(f"{keep} is there already; name a new folder for --keep")
     told = {"itpm": itpm, "itpm_capacity": capacity} | json.loads(api)
     spec = Fanout(
         version=version,
@@ -74,7 +78,7 @@ def run(
     try:
         with fanout(spec, progress=None if as_json else _show) as result:
             if keep:
-                _copy(result.home.parent, keep)
+                shutil.copytree(result.home.parent, keep, symlinks=True)
             found = result.to_json()
     except ClientMissing as err:
         print(err, file=sys.stderr)

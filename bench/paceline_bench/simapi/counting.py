@@ -4,7 +4,9 @@ One token is four bytes of UTF-8, rounded up per block: fixed, so a run can be c
 Real tokenizers give more tokens to the same bytes, each text its own; another number of bytes a
 token stands in for that, so that an estimate has something to be wrong about.
 The order is the API's: tools, system, messages. A ``cache_control`` mark is a breakpoint and no
-part of the content; a string is the same content as one text block.
+part of the content; a string is the same content as one text block. A tool with
+``defer_loading`` is not part of the prefix: its definition stands where a ``tool_reference``
+brings it in.
 """
 
 from __future__ import annotations
@@ -59,8 +61,10 @@ def read_prompt(body: dict[str, Any], per: float = BYTES_PER_TOKEN) -> Prompt:
     running = hashlib.sha256(_scope(body).encode("utf-8"))
     marks: list[Mark] = []
     total = 0
+    deferred = {str(tool.get("name")): tool for tool in _tools(body) if _is_deferred(tool)}
     for place, block in _blocks(body):
         content, ttl = _strip(block)
+        content = _brought_in(content, deferred)
         if place == "system" and str(content.get("text", "")).startswith(_BILLING):
             continue
         total += block_tokens(content, per)
@@ -96,14 +100,35 @@ def as_blocks(content: Any) -> list[dict[str, Any]]:
 
 
 def _blocks(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    tools = body.get("tools") or []
-    found = [("tool", tool) for tool in tools if isinstance(tool, dict)]
+    found = [("tool", tool) for tool in _tools(body) if not _is_deferred(tool)]
     found += [("system", block) for block in as_blocks(body.get("system"))]
     for message in body.get("messages") or []:
         if isinstance(message, dict):
             role = str(message.get("role"))
             found += [(role, block) for block in as_blocks(message.get("content"))]
     return found
+
+
+def _tools(body: dict[str, Any]) -> list[dict[str, Any]]:
+    return [tool for tool in body.get("tools") or [] if isinstance(tool, dict)]
+
+
+def _is_deferred(tool: dict[str, Any]) -> bool:
+    return tool.get("defer_loading") is True
+
+
+def _brought_in(block: dict[str, Any], deferred: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return a tool result with the definitions its references stand for."""
+    parts = block.get("content")
+    if not deferred or not isinstance(parts, list):
+        return block
+    named = [
+        deferred.get(str(part.get("tool_name")), part)
+        if isinstance(part, dict) and part.get("type") == "tool_reference"
+        else part
+        for part in parts
+    ]
+    return {**block, "content": named}
 
 
 def _scope(body: dict[str, Any]) -> str:
