@@ -132,6 +132,20 @@ def test_a_hook_that_fails_changes_nothing(tmp_path: Path, source: str) -> None:
         assert run.counts.delivered == 2
 
 
+def test_a_stop_that_is_blocked_gives_the_main_thread_its_reason_once(tmp_path: Path) -> None:
+    source = (
+        "import json, sys\n"
+        "if json.load(sys.stdin)['hook_event_name'] == 'Stop':\n"
+        "    print(json.dumps({'decision': 'block', 'reason': 'not yet'}))\n"
+    )
+    folder = plugin(tmp_path / "plugin", source)
+    with run_stand_in(Fanout(agents=1, api=ROOM, timeout_s=60, plugin_dir=folder)) as run:
+        assert run.transcripts is not None
+        rows = run.transcripts.with_suffix(".jsonl").read_text(encoding="utf-8").splitlines()
+    users = [json.loads(row)["message"]["content"] for row in rows if '"type": "user"' in row]
+    assert users[2:] == ["Stop hook feedback:\nnot yet"]
+
+
 def test_when_the_time_is_up_nothing_goes_on(tmp_path: Path) -> None:
     spec = Fanout(agents=6, read_bytes=64_000, max_retries=10, api=TIGHT, timeout_s=2)
     with run_stand_in(spec) as run:

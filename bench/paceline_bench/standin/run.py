@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from paceline_bench.simapi.script import script_text
 from paceline_bench.simapi.server import Running, running
 from paceline_bench.standin import hooks as plugin_hooks
 from paceline_bench.standin.talk import MODEL, RETRIES, RefusedError, Talk
+from paceline_bench.standin.transcript import Transcript
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,10 +140,17 @@ class _Play:
             prompt = f"Run the fan-out of this script. {script_text(script)}"
             self._fire("UserPromptSubmit", None, prompt=prompt)
             talk = self._talk(None, prompt, ("Agent",))
-            while calls := _calls(answer := talk.ask()):
-                talk.give(self._at_once(calls))
-            text = _text(answer)
-            self._fire("Stop", None, stop_hook_active=False, last_assistant_message=text)
+            reason = ""
+            while True:
+                while calls := _calls(answer := talk.ask()):
+                    talk.give(self._at_once(calls))
+                text = _text(answer)
+                active = bool(reason)
+                told = {"stop_hook_active": active, "last_assistant_message": text}
+                reason = _blocked(self._fire("Stop", None, **told))
+                if not reason or active:
+                    break
+                talk.say(f"Stop hook feedback:\n{reason}")
             self._fire("SessionEnd", None, reason="other")
         except RefusedError as err:
             text = str(err)
@@ -162,19 +169,19 @@ class _Play:
         agent = "a" + uuid.uuid4().hex[:16]
         self._fire("SubagentStart", agent)
         talk = self._talk(agent, call["input"]["prompt"], ("Read",))
+        talk.transcript.describe(
+            agentType=AGENT_TYPE, toolUseId=call["id"], description=call["input"]["description"]
+        )
         try:
             while reads := _calls(answer := talk.ask()):
-                self._write_transcript(agent, talk)
                 talk.give(self._read(agent, reads))
         except RefusedError as err:
-            self._write_transcript(agent, talk, failed=err)
             self._fire("StopFailure", agent, error="rate_limit", last_assistant_message=str(err))
             text = f"Agent terminated early due to an API error: {err}"
             self._fire("PostToolUseFailure", None, **told, error=text, is_interrupt=False)
             return text
         text = _text(answer)
-        self._write_transcript(agent, talk)
-        path = str(self._transcript(agent))
+        path = str(talk.transcript.path)
         self._fire("SubagentStop", agent, agent_transcript_path=path, last_assistant_message=text)
         response = {"status": "completed", "agentId": agent, "agentType": AGENT_TYPE}
         self._fire("PostToolUse", None, **told, tool_response=response)
@@ -195,9 +202,13 @@ class _Play:
     def _talk(self, agent: str | None, prompt: str, tools: tuple[str, ...]) -> Talk:
         told = self.spec.max_retries
         retries = RETRIES if told is None else told
-        return Talk(self.url, self.session, agent, prompt, tools, retries, self._pause)
+        path = self.transcripts.with_suffix(".jsonl")
+        if agent:
+            path = self.transcripts / "subagents" / f"agent-{agent}.jsonl"
+        transcript = Transcript(path, self.session, agent)
+        return Talk(self.url, transcript, prompt, tools, retries, self._pause)
 
-    def _fire(self, name: str, agent: str | None, **more: Any) -> None:
+    def _fire(self, name: str, agent: str | None, **more: Any) -> list[dict[str, Any]]:
         self._check()
         event = {
             "hook_event_name": name,
@@ -208,7 +219,7 @@ class _Play:
             **({"agent_id": agent, "agent_type": AGENT_TYPE} if agent else {}),
             **more,
         }
-        self.hooks.fire(event, self.ends - time.monotonic())
+        return self.hooks.fire(event, self.ends - time.monotonic())
 
     def _pause(self, seconds: float) -> None:
         self.stop.wait(min(seconds, max(0.0, self.ends - time.monotonic())))
@@ -218,34 +229,10 @@ class _Play:
         if self.stop.is_set() or time.monotonic() >= self.ends:
             raise TimeUpError
 
-    def _transcript(self, agent: str) -> Path:
-        return self.transcripts / "subagents" / f"agent-{agent}.jsonl"
 
-    def _write_transcript(self, agent: str, talk: Talk, failed: RefusedError | None = None) -> None:
-        """Write the agent's transcript as far as the client's shape is needed to read it."""
-        rows = [
-            {"type": message["role"], "isSidechain": True, "agentId": agent, "message": message}
-            for message in talk.messages
-        ]
-        if failed:
-            rows.append(
-                {
-                    "type": "assistant",
-                    "isSidechain": True,
-                    "agentId": agent,
-                    "isApiErrorMessage": True,
-                    "apiErrorStatus": failed.status,
-                    "error": "rate_limit",
-                    "message": {
-                        "role": "assistant",
-                        "model": "<synthetic>",
-                        "content": [{"type": "text", "text": str(failed)}],
-                    },
-                }
-            )
-        path = self._transcript(agent)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+def _blocked(said: list[dict[str, Any]]) -> str:
+    """Return the reasons of the hooks that block a stop."""
+    return "\n".join(str(one.get("reason", "")) for one in said if one.get("decision") == "block")
 
 
 def _calls(answer: dict[str, Any]) -> list[dict[str, Any]]:

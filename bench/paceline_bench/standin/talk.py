@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from paceline_bench.standin.transcript import Transcript
+
 MODEL = "claude-opus-5-5"
 RETRIES = 10
 BACKOFF_S, BACKOFF_MAX_S, RETRY_AFTER_MAX_S = 0.5, 32.0, 60.0
@@ -33,8 +35,7 @@ class Talk:
 
     Attributes:
         url: the API.
-        session: the session's id.
-        agent: the agent's id, None for the main thread.
+        transcript: where its rows go; it knows the session and the agent.
         prompt: what it begins with.
         tools: names of the tools it may call.
         retries: how often a refused request is sent again.
@@ -43,8 +44,7 @@ class Talk:
     """
 
     url: str
-    session: str
-    agent: str | None
+    transcript: Transcript
     prompt: str
     tools: tuple[str, ...]
     retries: int
@@ -53,7 +53,7 @@ class Talk:
 
     def __post_init__(self) -> None:
         """Begin with the prompt."""
-        self.messages.append({"role": "user", "content": self.prompt})
+        self._add({"role": "user", "content": self.prompt})
 
     def ask(self) -> dict[str, Any]:
         """Send the conversation and return the answer, which is appended to it.
@@ -62,8 +62,10 @@ class Talk:
             RefusedError: refused, and no retry is left or would help.
         """
         for attempt in range(self.retries + 1):
+            self.transcript.attempt()
             status, headers, answer = self._post()
             if status == 200:
+                self.transcript.message(answer)
                 self.messages.append({"role": "assistant", "content": answer["content"]})
                 return answer
             wait = _delay(attempt, headers)
@@ -71,19 +73,30 @@ class Talk:
                 break
             self.pause(wait)
         error = answer.get("error") or {}
-        raise RefusedError(status, str(error.get("message", "no message")))
+        refused = RefusedError(status, str(error.get("message", "no message")))
+        self.transcript.refused(status, str(refused))
+        raise refused
+
+    def say(self, text: str) -> None:
+        """Append a text of the user's side."""
+        self._add({"role": "user", "content": text})
 
     def give(self, results: list[tuple[str, str]]) -> None:
         """Append the results of tool calls, ``(tool_use id, text)``."""
         content = [
             {"type": "tool_result", "tool_use_id": call, "content": text} for call, text in results
         ]
-        self.messages.append({"role": "user", "content": content})
+        self._add({"role": "user", "content": content})
+
+    def _add(self, message: dict[str, Any]) -> None:
+        self.messages.append(message)
+        self.transcript.message(message)
 
     def _post(self) -> tuple[int, http.client.HTTPMessage, dict[str, Any]]:
-        headers = {"content-type": "application/json", "x-claude-code-session-id": self.session}
-        if self.agent:
-            headers["x-claude-code-agent-id"] = self.agent
+        headers = {"content-type": "application/json"}
+        headers["x-claude-code-session-id"] = self.transcript.session
+        if self.transcript.agent:
+            headers["x-claude-code-agent-id"] = self.transcript.agent
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=600)
         try:
             connection.request("POST", "/v1/messages", json.dumps(self._body()), headers)
