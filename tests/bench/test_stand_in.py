@@ -117,12 +117,18 @@ def test_a_dead_agent_fires_its_failure_and_its_parents(tmp_path: Path) -> None:
     assert all(event["error"].startswith("Agent terminated early") for event in parents)
 
 
-def test_a_matcher_is_held_against_the_whole_tool_name(tmp_path: Path) -> None:
-    folder = recorder(tmp_path, PreToolUse="Agen|Read")
+@pytest.mark.parametrize(
+    ("matcher", "tools"),
+    [("Agen|Read", ["Read"]), ("^(?!Re)", ["Agent"]), ("*", ["Agent", "Read"]), ("e.d", ["Read"])],
+)
+def test_a_matcher_is_names_or_an_expression_as_in_the_client(
+    tmp_path: Path, matcher: str, tools: list[str]
+) -> None:
+    folder = recorder(tmp_path, PreToolUse=matcher)
     with run_stand_in(Fanout(agents=1, api=ROOM, timeout_s=60, plugin_dir=folder)):
         pass
-    tools = [e["tool_name"] for e in recorded(tmp_path) if e["hook_event_name"] == "PreToolUse"]
-    assert tools == ["Read"]
+    fired = [e["tool_name"] for e in recorded(tmp_path) if e["hook_event_name"] == "PreToolUse"]
+    assert fired == tools
 
 
 @pytest.mark.parametrize("source", ["raise SystemExit(2)", "print('no json')", "print('[1]')"])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+_NAMES = re.compile(r"[A-Za-z0-9_|]+")
 ROOT = "${CLAUDE_PLUGIN_ROOT}"
 
 
@@ -25,10 +26,10 @@ class Hook:
     timeout: float
 
     def fits(self, event: dict[str, Any]) -> bool:
-        """Whether it is for this event (a matcher is held against the whole tool name)."""
+        """Whether it is for this event."""
         if event["hook_event_name"] != self.event:
             return False
-        return self.matcher is None or bool(self.matcher.fullmatch(event.get("tool_name", "")))
+        return self.matcher is None or bool(self.matcher.search(event.get("tool_name", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,4 +107,7 @@ def load(plugin: Path | None, env: dict[str, str], cwd: Path) -> Hooks:
 
 
 def _matcher(text: object) -> re.Pattern[str] | None:
-    return re.compile(text) if isinstance(text, str) and text not in ("", "*") else None
+    """Return a matcher: names joined by ``|`` are whole names, anything else is searched for."""
+    if not isinstance(text, str) or text in ("", "*"):
+        return None
+    return re.compile(f"^(?:{text})$" if _NAMES.fullmatch(text) else text)
