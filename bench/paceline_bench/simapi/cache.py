@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from paceline_bench.simapi.counting import Mark, Prompt
 
 LOOKBACK = 20
+SWEEP_S = 60.0
+"""Seconds after which dead entries are thrown away; until then they are only passed over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,11 @@ class Entry:
 
 @dataclass(slots=True)
 class PromptCache:
-    """The entries of one organization, by prefix key."""
+    """The entries of one organization, by prefix key; some of them may be dead."""
 
     min_tokens: int = 1024
     entries: dict[str, Entry] = field(default_factory=dict)
+    _sweep_at: float = 0.0
 
     def usage(self, prompt: Prompt, now: float) -> Usage:
         """Return what the request would be counted at, if it started now. Changes nothing."""
@@ -63,7 +66,7 @@ class PromptCache:
             entry.dies = now + entry.ttl
         for mark in self._writes(prompt):
             known = self.entries.get(mark.key)
-            ttl = max(mark.ttl, known.ttl) if known else mark.ttl
+            ttl = max(mark.ttl, known.ttl) if known and known.dies > now else mark.ttl
             self.entries[mark.key] = Entry(mark.total, ttl, now + ttl)
 
     def _writes(self, prompt: Prompt) -> list[Mark]:
@@ -84,5 +87,8 @@ class PromptCache:
         return best
 
     def _forget(self, now: float) -> None:
+        if now < self._sweep_at:
+            return
+        self._sweep_at = now + SWEEP_S
         for key in [key for key, entry in self.entries.items() if entry.dies <= now]:
             del self.entries[key]
