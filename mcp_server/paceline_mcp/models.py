@@ -81,4 +81,5 @@ class Tickets(BaseModel):
     """What to run again, and how."""
 
     tickets: list[dict[str, Any]]
+    scripts: list[dict[str, Any]] = Field(default_factory=list)
     advice: str
