@@ -138,6 +138,33 @@ def test_a_hook_that_fails_changes_nothing(tmp_path: Path, source: str) -> None:
         assert run.counts.delivered == 2
 
 
+SERVER = """
+import sys
+from mcp.server import MCPServer
+
+MCPServer(sys.argv[1]).run("stdio")
+"""
+
+
+def test_the_plugins_server_runs_as_long_as_the_session(tmp_path: Path) -> None:
+    folder = plugin(tmp_path / "plugin", "")
+    (folder / ".claude-plugin").mkdir()
+    (folder / "server.py").write_text(SERVER, encoding="utf-8")
+    server = {
+        "command": "${user_config.python}",
+        "args": ["${CLAUDE_PLUGIN_ROOT}/server.py", "one"],
+    }
+    about = {
+        "name": "x",
+        "userConfig": {"python": {"default": sys.executable}},
+        "mcpServers": {"one": server, "broken": {"command": "no-such-program"}},
+    }
+    (folder / ".claude-plugin" / "plugin.json").write_text(json.dumps(about), encoding="utf-8")
+    with run_stand_in(Fanout(agents=1, api=ROOM, timeout_s=60, plugin_dir=folder)) as run:
+        assert run.init["mcp_servers"] == ["one"]
+        assert run.counts.delivered == 1
+
+
 def test_a_stop_that_is_blocked_gives_the_main_thread_its_reason_once(tmp_path: Path) -> None:
     source = (
         "import json, sys\n"

@@ -20,6 +20,7 @@ from paceline_bench.client.spec import Fanout, main_script, write_files
 from paceline_bench.simapi.script import script_text
 from paceline_bench.simapi.server import Running, running
 from paceline_bench.standin import hooks as plugin_hooks
+from paceline_bench.standin import servers
 from paceline_bench.standin.talk import MODEL, RETRIES, RefusedError, Talk
 from paceline_bench.standin.transcript import Transcript
 
@@ -79,7 +80,10 @@ def _run(
         ends=begun + spec.timeout_s,
         stop=threading.Event(),
     )
-    with ThreadPoolExecutor(1, "stand-in") as pool:
+    with (
+        servers.serving(spec.plugin_dir, env, root / "home") as names,
+        ThreadPoolExecutor(1, "stand-in") as pool,
+    ):
         main = pool.submit(play.main)
         try:
             while not wait([main], TICK_S).done:
@@ -100,7 +104,7 @@ def _run(
         result=said,
         is_error=said is not None and said.startswith("API Error"),
         session=session,
-        init={"model": MODEL},
+        init={"model": MODEL, "mcp_servers": names},
         home=root / "home",
         transcripts=play.transcripts if play.transcripts.is_dir() else None,
         state=Path(env["PACELINE_STATE_DIR"]),
