@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from paceline import paths, refusals
 from paceline.transcripts import agents as ends
+from paceline.transcripts import prompts
 from paceline.transcripts.calls import Calls, Launch, Outcome, text_of
 
 from . import state
@@ -54,9 +55,11 @@ class Parts:
         workflows: by run id, with the agents read for each.
         log: its event log.
         gate_alive: whether a gate is alive in it now.
+        elsewhere: ids of agents whose files lie with another session.
     """
 
     def __init__(self, session: str, thread: Thread, log: Log, *, gate_alive: bool = False) -> None:
+        self.elsewhere: frozenset[str] = frozenset()
         self.session = session
         self.thread = thread
         self.agents: dict[str, Read] = {}
@@ -89,7 +92,7 @@ def assemble(parts: Parts, now: float) -> Session:
     session.timeline = parts.log.timeline
     session.incidents = parts.log.incidents
     session.main_errors = parts.thread.errors
-    session.account = parts.log.account
+    session.account = _short(parts.log.account)
     session.unknown = _unknown(session, parts)
     session.seen = max(
         [parts.log.seen]
@@ -158,29 +161,22 @@ def _agent_runs(
         if call.launch.workflow:
             continue
         child = children.get(key, "")
-        if not child and _elsewhere(parts, call):
-            continue
-        ident = call.launch.message if paths.is_id(call.launch.message) else f"run_{key}"
+        if child and child not in parts.agents and child in parts.elsewhere:
+            continue  # a resumed session repeats old rows
+        ident = _run_id(call.launch.message)
         run = runs.get(ident)
         if run is None:
             run = runs[ident] = Run(ident, parts.session, "agents")
             session.runs.append(run)
         entry = _agent_entry(parts, run.run, child, call, now)
-        entry.key = key
+        entry.key = refusals.clean(key, 128)
         run.entries.append(entry)
     for run in runs.values():
         _span(run)
 
 
-def _elsewhere(parts: Parts, call: _Call) -> bool:
-    """Say whether a call without a child here is a copy: a resumed session repeats old rows."""
-    outcome = call.outcome
-    return (
-        outcome is not None
-        and bool(outcome.child)
-        and outcome.child not in parts.agents
-        and (outcome.child not in parts.log.agents and call.log is None)
-    )
+def _run_id(message: str) -> str:
+    return message if paths.is_id(message) else f"run_{prompts.sha(message)}"
 
 
 def _agent_entry(parts: Parts, run: str, agent: str, call: _Call | None, now: float) -> Entry:
@@ -202,6 +198,9 @@ def _agent_entry(parts: Parts, run: str, agent: str, call: _Call | None, now: fl
         entry.parent = call.parent
         entry.launched_at = launch.at
         entry.ended_at = call.outcome.at if call.outcome else None
+    for told in (known.outcome, known.notice):
+        if told is not None and told.tool_uses is not None:
+            entry.told_tool_uses = told.tool_uses
     _describe(entry, parts, agent, read)
     return entry
 

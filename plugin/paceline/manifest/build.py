@@ -71,17 +71,14 @@ def read_sessions(
     """Return the sessions with their runs linked, oldest first; arguments as above."""
     if session is not None and not paths.is_id(session):
         return []
-    files = {one.session: one for one in find.sessions(projects_dir, session)}
+    places = _Places(projects_dir)
     logged = set(_logged(state_dir, session)) if state_dir else set()
-    homes = _homes(files) if session is None else {}
+    names = {session} if session is not None else {*places.files, *logged}
     found: list[Session] = []
-    for name in sorted({*files, *logged}):
-        one = files.get(name)
-        if name not in logged and (one is None or not _worth(one, asked=session is not None)):
+    for name in sorted(names):
+        if since and not _recent(places.files.get(name), state_dir, name, since):
             continue
-        if since and not _recent(one, state_dir, name, since):
-            continue
-        parts = _parts(one, state_dir, name, run, now, homes, main_tokens=main_tokens)
+        parts = _parts(places, state_dir, name, now, main_tokens=main_tokens)
         told = assemble(parts, now)
         if main_tokens:
             told.main_tokens = parts.thread.usage.tokens
@@ -93,6 +90,32 @@ def read_sessions(
             told.runs = [some for some in told.runs if some.run == run]
     kept = [told for told in found if told.runs or session is not None]
     return sorted(kept, key=lambda told: (told.seen, told.session))
+
+
+class _Places:
+    """Where everything lies, from the names of files alone.
+
+    Attributes:
+        files: each session's, by its id.
+        workflows: the sessions that hold files of a run, by run id, the one it belongs to first.
+            After a compaction or in a resumed session there may be two; the one with the record
+            has the run.
+        agents: the session that holds an agent's transcript.
+    """
+
+    def __init__(self, projects_dir: str) -> None:
+        self.files = {one.session: one for one in find.sessions(projects_dir)}
+        self.workflows: dict[str, list[SessionFiles]] = {}
+        self.agents: dict[str, str] = {}
+        for name, one in sorted(self.files.items()):
+            if not one.fanned_out():
+                continue
+            for file in one.agents():
+                self.agents.setdefault(file.agent, name)
+            for run in one.workflows():
+                holders = self.workflows.setdefault(run, [])
+                first = os.path.exists(one.record(run))
+                holders.insert(0 if first else len(holders), one)
 
 
 def read_log(state_dir: str | None, session: str) -> Log:
@@ -126,11 +149,6 @@ def _logged(state_dir: str, session: str | None) -> list[str]:
     ]
 
 
-def _worth(files: SessionFiles, *, asked: bool) -> bool:
-    """Say whether a session without an event log needs reading: only where agents left files."""
-    return files.fanned_out() or (asked and os.path.exists(files.main))
-
-
 def _recent(files: SessionFiles | None, state_dir: str | None, name: str, since: float) -> bool:
     places = [files.main, os.path.join(files.folder, "subagents")] if files else []
     if state_dir:
@@ -138,47 +156,33 @@ def _recent(files: SessionFiles | None, state_dir: str | None, name: str, since:
     return any(_mtime(place) >= since for place in places)
 
 
-def _homes(files: dict[str, SessionFiles]) -> dict[str, str]:
-    """Return the session each workflow run belongs to.
-
-    After a compaction or in a resumed session one run's files may lie in two sessions' folders; the
-    one with the run's record has it, else the first.
-    """
-    homes: dict[str, str] = {}
-    for name, one in sorted(files.items()):
-        if not one.fanned_out():
-            continue
-        for run in one.workflows():
-            if run not in homes or os.path.exists(one.record(run)):
-                homes[run] = name
-    return homes
-
-
 def _parts(
-    files: SessionFiles | None,
+    places: _Places,
     state_dir: str | None,
     name: str,
-    run: str | None,
     now: float,
-    homes: dict[str, str],
     *,
     main_tokens: bool,
 ) -> Parts:
     log = read_log(state_dir, name)
+    files = places.files.get(name)
     main = files.main if files is not None else log.transcript
     thread = threads.read_thread(main, now, usage=main_tokens) if main else threads.Thread()
     parts = Parts(name, thread, log, gate_alive=_gate_alive(state_dir, name, now))
     if files is None:
         return parts
+    parts.elsewhere = frozenset(a for a, session in places.agents.items() if session != name)
     for file in files.agents():
         parts.agents[file.agent] = _read(file, now)
-    for ident, folder in files.workflows().items():
-        if homes.get(ident, name) != name or (
-            run is not None and run.startswith("wf_") and run != ident
-        ):
+    for ident, holders in places.workflows.items():
+        if holders[0].session != name:
             continue
-        flow = workflows.read_workflow(ident, folder, files.record(ident), now)
-        read = {file.agent: _read(file, now) for file in find.agent_files(folder)}
+        folders = [one.workflow_folder(ident) for one in holders]
+        records = [one.record(ident) for one in holders]
+        flow = workflows.read_workflow(ident, folders, records, now)
+        read = {
+            file.agent: _read(file, now) for folder in folders for file in find.agent_files(folder)
+        }
         parts.workflows[ident] = (flow, read)
     return parts
 

@@ -104,7 +104,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "approximate": bool(refusal and refusal.approximate),
         "deaths": [{"t": at, "cause": death.cause} for at, death in entry.deaths[-20:]],
         "silent_retries": max(0, rows.attempts - rows.answered - len(rows.errors)) if rows else 0,
-        "tool_uses": rows.tool_uses if rows else None,
+        "tool_uses": rows.tool_uses if rows else entry.told_tool_uses,
         "edits": sum(one.rows.effects.edits for one in entry.attempts if one.rows),
         "published": sum(one.rows.effects.published for one in entry.attempts if one.rows),
         "partial": rows.partial or None if rows and standing.cause else None,

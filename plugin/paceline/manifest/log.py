@@ -6,7 +6,7 @@ trusted to be the only one (docs/events.md).
 
 from __future__ import annotations
 
-from paceline.refusals import Refusal
+from paceline.refusals import Refusal, clean
 from paceline.transcripts.calls import ident, text_of
 
 TYPE_CHECKING = False
@@ -206,7 +206,7 @@ def _prompt(log: Log, line: Mapping[str, Any], at: float) -> None:
 
 
 def _before(log: Log, line: Mapping[str, Any], at: float) -> None:
-    tool = line.get("tool")
+    tool = text_of(line.get("tool"))
     agent = log.agent(line, at)
     if agent is None and tool not in AGENT_TOOLS and tool != "Workflow":
         return
@@ -220,7 +220,7 @@ def _before(log: Log, line: Mapping[str, Any], at: float) -> None:
 
 def _after(log: Log, line: Mapping[str, Any], at: float) -> None:
     log.agent(line, at)
-    tool = line.get("tool")
+    tool = text_of(line.get("tool"))
     if tool not in AGENT_TOOLS and tool != "Workflow":
         return
     call = log.call(line, at)
@@ -237,7 +237,8 @@ def _after(log: Log, line: Mapping[str, Any], at: float) -> None:
 
 def _failed_call(log: Log, line: Mapping[str, Any], at: float) -> None:
     log.agent(line, at)
-    if line.get("tool") in AGENT_TOOLS or line.get("tool") == "Workflow":
+    tool = text_of(line.get("tool"))
+    if tool in AGENT_TOOLS or tool == "Workflow":
         call = log.call(line, at)
         call.status = "stopped" if line.get("interrupted") is True else "failed"
         call.refusal = Refusal.of_fields(dict(line))
@@ -336,7 +337,7 @@ def _timeline(log: Log, what: str, line: Mapping[str, Any], at: float) -> None:
     entry: dict[str, Any] = {"t": at, "what": what, "agent": ident(line.get("agent")) or None}
     for name in ("class", "by", "cause", "window", "dimension"):
         if isinstance(line.get(name), str):
-            entry[name] = line[name]
+            entry[name] = clean(line[name], 40)
     for name in ("waited", "cost", "resets_at", "n", "attempt"):
         if isinstance(line.get(name), (int, float)):
             entry[name] = line[name]

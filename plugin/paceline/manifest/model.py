@@ -50,6 +50,7 @@ class Entry:
         revivals: how often a refused request of it was sent again.
         continued: how often a message woke it after it had died.
         held: seconds it was held.
+        told_tool_uses: tool calls the client counted, for want of a transcript, or None.
         log_tokens: settled tokens by kind, where no transcript tells.
         tickets: requeue tickets given out for it.
         requeued_as: id of the agent that took its place, or None.
@@ -77,6 +78,7 @@ class Entry:
         self.revivals = 0
         self.continued = 0
         self.held = 0.0
+        self.told_tool_uses: int | None = None
         self.log_tokens = usage.none()
         self.tickets: list[Requeue] = []
         self.requeued_as: str | None = None

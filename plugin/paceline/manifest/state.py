@@ -184,7 +184,7 @@ def _told(known: Known) -> Standing | None:
     words = _words(known)
     if known.rows is not None and known.rows.last_at is not None:
         # A word older than the last row was about an earlier end: the agent was woken since.
-        words = [word for word in words if word[0] >= known.rows.last_at - SLACK_S]
+        words = [word for word in words if word[0] >= known.rows.last_at]
     newest = max(words, key=lambda word: word[:2], default=None)
     if newest is not None and newest[2].state != RUNNING:
         return newest[2]

@@ -84,17 +84,16 @@ def completion_of(
     """Return the script that finishes one workflow run, or None where it cannot be made."""
     ident = str(manifest_run["run_id"])
     places = [one for one in find.sessions(projects_dir) if ident in one.workflows()]
-    if not places:
-        return None
-    home = next((one for one in places if os.path.exists(one.record(ident))), places[0])
-    folder = home.workflows()[ident]
-    flow = workflows.read_workflow(ident, folder, home.record(ident), now, keep_results=True)
-    script = flow.script or _text(home.script(ident))
+    folders = [one.workflow_folder(ident) for one in places]
+    records = [one.record(ident) for one in places]
+    flow = workflows.read_workflow(ident, folders, records, now, keep_results=True)
+    scripts = (one.script(ident) for one in places)
+    script = flow.script or _text(next((path for path in scripts if path), None))
     again = {ticket.key for ticket in tickets if ticket.to_do}
     kinds = {entry["key"]: entry.get("agent_type") for entry in manifest_run["agents"]}
     calls = []
     for item in flow.in_order():
-        prompt = _prompt(item, folder)
+        prompt = _prompt(item, folders)
         if prompt is None:
             if item.key in again:
                 return None
@@ -181,12 +180,13 @@ def _note(state_dir: str, ticket: Ticket, now: float) -> None:
     )
 
 
-def _prompt(item: workflows.Item, folder: str) -> str | None:
+def _prompt(item: workflows.Item, folders: Sequence[str]) -> str | None:
     """Return an item's prompt from the first of its agents whose transcript still has it."""
     for agent in item.agents:
-        prompt = prompts.full(os.path.join(folder, f"agent-{agent}.jsonl"))
-        if prompt is not None:
-            return prompts.without_ticket(prompt)
+        for folder in folders:
+            prompt = prompts.full(os.path.join(folder, f"agent-{agent}.jsonl"))
+            if prompt is not None:
+                return prompts.without_ticket(prompt)
     return None
 
 

@@ -6,9 +6,9 @@ from paceline import refusals
 from paceline.refusals import clean
 
 from . import lines, prompts
-from .calls import Calls
+from .calls import Calls, first_text, text_of
 from .effects import Effects
-from .usage import Usage
+from .usage import SYNTHETIC, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,14 +94,14 @@ class AgentRows:
         self._refs: set[str] = set()
         self._woken = False
         self._undated = b""
-        self._model: Any = ""
+        self._model = ""
         self._version: Any = ""
         self._partial = ""
 
     @property
     def model(self) -> str:
         """The model that answered last, or ""."""
-        return clean(self._model, 80) if isinstance(self._model, str) else ""
+        return clean(self._model, 80)
 
     @property
     def version(self) -> str:
@@ -168,7 +168,14 @@ class AgentRows:
             self.attempts += 1
 
     def _answer(self, row: Mapping[str, Any], at: float, now: float) -> None:
+        message = row.get("message")
+        message = message if isinstance(message, dict) else {}
         refusal = refusals.from_row(row, now)
+        if refusal is None and message.get("model") == SYNTHETIC:
+            # The client's own words, not the model's: an old client's error, or a remark.
+            refusal = refusals.from_result_text(first_text(message.get("content")), at)
+            if refusal is None:
+                return
         if refusal is not None:
             if len(self.errors) < _ERRORS_MAX:
                 self.errors.append((at, refusal))
@@ -177,8 +184,6 @@ class AgentRows:
             self._woken = False
             self._turn(DIED, at)
             return
-        message = row.get("message")
-        message = message if isinstance(message, dict) else {}
         if self.end == DIED and not self._woken:
             self.revived += 1
             self.kept += self.lost
@@ -186,7 +191,9 @@ class AgentRows:
         self.refusal = None
         self.usage.add(row)
         self.calls.add_assistant(row, at)
-        self._model = message.get("model") or self._model
+        model = message.get("model")
+        if isinstance(model, str) and not model.startswith("<"):
+            self._model = model
         ref = row.get("requestRef")
         if isinstance(ref, str) and ref not in self._refs:
             self._refs.add(ref)
@@ -204,7 +211,7 @@ class AgentRows:
             if block.get("type") == "tool_use":
                 tool = True
                 self._tool(block)
-                closed = closed or block.get("name") in _CLOSERS
+                closed = closed or text_of(block.get("name")) in _CLOSERS
             elif isinstance(block.get("text"), str):
                 self._partial = block["text"][:_PARTIAL_MAX].strip() or self._partial
         if closed:
@@ -222,7 +229,7 @@ class AgentRows:
         self._blocks.add(call)
         self.tool_uses += 1
         self.effects.add(block)
-        if block.get("name") in _CLOSERS:
+        if text_of(block.get("name")) in _CLOSERS:
             self._closing.add(call)
 
     def _user(self, row: Mapping[str, Any], at: float) -> None:
@@ -241,7 +248,7 @@ class AgentRows:
             if isinstance(block, dict) and block.get("type") == "tool_result"
         ]
         if results:
-            done = [b for b in results if b.get("tool_use_id") in self._closing]
+            done = [b for b in results if text_of(b.get("tool_use_id")) in self._closing]
             ended = any(b.get("is_error") is not True for b in done)
             self._turn(DONE if ended else WAITING, at)
         elif prompts.of_row(row).startswith("[Request interrupted by user"):

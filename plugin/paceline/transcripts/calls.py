@@ -136,7 +136,7 @@ class Calls:
         for block in content:
             if not isinstance(block, dict) or block.get("type") != "tool_use":
                 continue
-            call, name = block.get("id"), block.get("name")
+            call, name = block.get("id"), text_of(block.get("name"))
             if isinstance(call, str) and (name in AGENT_TOOLS or name == "Workflow"):
                 told = message.get("id")
                 launch = Launch(call, told if isinstance(told, str) else call, at, block)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _AGENT = "agent-"
 _ROWS = ".jsonl"
+_WORKFLOWS = ("subagents", "workflows")
 
 
 class AgentFile:
@@ -63,15 +64,16 @@ class SessionFiles:
         """Return the agents outside workflows."""
         return agent_files(os.path.join(self.folder, "subagents"))
 
-    def workflows(self) -> dict[str, str]:
-        """Return each workflow run that left something here, and its folder of transcripts."""
-        base = os.path.join(self.folder, "subagents", "workflows")
-        found = {entry.name: entry.path for entry in _folders(base)}
-        for entry in _files(os.path.join(self.folder, "workflows")):
-            if entry.name.endswith(".json"):
-                run = entry.name.removesuffix(".json")
-                found.setdefault(run, os.path.join(base, run))
-        return {run: path for run, path in sorted(found.items()) if paths.is_id(run)}
+    def workflows(self) -> list[str]:
+        """Return the workflow runs that left something here."""
+        found = {entry.name for entry in _folders(os.path.join(self.folder, *_WORKFLOWS))}
+        records = _files(os.path.join(self.folder, "workflows"), ".json")
+        found.update(entry.name.removesuffix(".json") for entry in records)
+        return sorted(run for run in found if paths.is_id(run))
+
+    def workflow_folder(self, run: str) -> str:
+        """Return the folder of a run's transcripts and its journal."""
+        return os.path.join(self.folder, *_WORKFLOWS, run)
 
     def record(self, run: str) -> str:
         """Return the path of a run's record, which is written when the run ends."""

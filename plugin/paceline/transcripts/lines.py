@@ -21,6 +21,7 @@ TAIL_MAX = 4 * 1024 * 1024
 """Bytes read at most from the end of a file for its last rows."""
 
 _CHUNK = 64 * 1024
+_SKIP = 1 << 20
 
 
 def lines(path: str) -> Iterator[tuple[bytes, bool]]:
@@ -43,7 +44,7 @@ def lines(path: str) -> Iterator[tuple[bytes, bool]]:
                 return
             if len(line) == LINE_MAX and not line.endswith(b"\n"):
                 head = line[:HEAD]
-                while (rest := file.readline(LINE_MAX)) and not rest.endswith(b"\n"):
+                while (rest := file.readline(_SKIP)) and not rest.endswith(b"\n"):
                     pass
                 yield head, False
             else:

@@ -7,6 +7,8 @@ leave nothing. The record is written when the run ends; it calls itself complete
 
 from __future__ import annotations
 
+import os
+
 from paceline import refusals
 from paceline.refusals import clean
 
@@ -15,10 +17,12 @@ from .calls import LABEL_MAX, ident, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from paceline.refusals import Refusal
 
+KEY_MAX = 128
 _STOPPED = ("stop", "kill", "cancel", "abort", "skip")
 
 
@@ -43,7 +47,7 @@ class Item:
     """
 
     def __init__(self, key: str) -> None:
-        self.key = key
+        self.key = clean(key, KEY_MAX)
         self.agents: list[str] = []
         self.label = ""
         self.phase = ""
@@ -196,17 +200,28 @@ class Workflow:
 
 
 def read_workflow(
-    run: str, folder: str, record: str, now: float, *, keep_results: bool = False
+    run: str,
+    folders: Iterable[str],
+    records: Iterable[str],
+    now: float,
+    *,
+    keep_results: bool = False,
 ) -> Workflow:
-    """Return one run from its folder of transcripts and its record; either may be missing."""
+    """Return one run from its folders of transcripts and its records; any may be missing.
+
+    There is one of each as a rule; a run that outlived its session (a compaction, a resumed
+    session) may have left files with both.
+    """
     found = Workflow(run, keep_results=keep_results)
-    for line, whole in lines.lines(f"{folder}/journal.jsonl"):
-        row = lines.parse(line) if whole else None
-        if row is not None:
-            found.add_journal(row, now)
-    told = read_object(record)
-    if told:
-        found.add_record(told, now)
+    for folder in folders:
+        for line, whole in lines.lines(os.path.join(folder, "journal.jsonl")):
+            row = lines.parse(line) if whole else None
+            if row is not None:
+                found.add_journal(row, now)
+    for record in records:
+        told = read_object(record)
+        if told:
+            found.add_record(told, now)
     return found
 
 
