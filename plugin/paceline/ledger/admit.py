@@ -47,7 +47,11 @@ if TYPE_CHECKING:
 TICKET_LEASE_S = 10.0
 """Seconds after which a waiting ticket that nobody asks for any more is forgotten."""
 LEASE_MAX_S = 3600.0
+TICKET_FRESH_S = 8.0
+"""A ticket with more than that left need not be noted again."""
 WAITED_S = 0.05
+LOOK_AGAIN_S = 0.5
+"""A ticket that waits for others to end, not for tokens, looks again after this."""
 LOOK_PAST = 64
 """Tickets looked at behind a first one that does not fit, where no slots are asked for."""
 
@@ -61,7 +65,7 @@ class _View:
     busy: bool
     ahead: dict[str, float] = field(default_factory=dict)
     blocked: Ticket | None = None
-    allowance: float = 0.0
+    allowance: float = 0.0  # of the capacity, for what goes before ``blocked``
     spaced: float = 0.0
     passed: int = 0
 
@@ -131,7 +135,7 @@ def enqueue(
         if dimension not in DIMENSIONS:
             raise UsageError(f"no such dimension: {dimension}")
         checked[dimension] = check_number(value, f"{dimension} of a request")
-    advance(ledger, now)
+    now = advance(ledger, now)
     if ticket in ledger.tickets:
         return
     order.lift(ledger, session, now)
@@ -148,12 +152,12 @@ def enqueue(
             at=now,
             seq=ledger.seq,
             expires=now + TICKET_LEASE_S,
-            cache_until=cache_until,
-            deadline=deadline,
+            cache_until=check_number(cache_until, "a cache's end"),
+            deadline=check_number(deadline, "a deadline"),
             prefix=prefix_key,
             first=first,
             attempt=attempt,
-            not_before=not_before,
+            not_before=check_number(not_before, "a slot"),
             spent_if_lost=spent_if_lost,
             lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
             estimated=check_number(estimated, "an estimate"),
@@ -168,8 +172,8 @@ def tick(
 
     With ``slots`` false only grants are sure to be told (for a caller that needs no slot).
     """
-    advance(ledger, now)
-    mine = set(mine)
+    now = advance(ledger, now)
+    mine = mine if isinstance(mine, set) else set(mine)
     verdicts: dict[str, Verdict] = {}
     names: dict[str, None] = {}
     for ticket_id in mine:
@@ -177,7 +181,8 @@ def tick(
         if ticket is None:
             verdicts[ticket_id] = Drop(ticket_id, "gone")
         else:
-            ticket.expires = now + TICKET_LEASE_S
+            if ticket.expires < now + TICKET_FRESH_S:
+                ticket.expires = now + TICKET_LEASE_S
             names[ticket.family] = None
     for name in names:
         _tick_family(ledger, name, mine, now, policy, verdicts, slots=slots)
@@ -197,13 +202,12 @@ def _tick_family(
     family = ledger.family(name)
     view = _view(ledger, name, now, policy)
     gone: list[str] = []
-    for ticket in order.in_turn(ledger, name, now):
+    for ticket, amounts, leads in order.in_turn(ledger, name, now):
         own = ticket.id in mine
         held = _held(ledger, family, ticket, now, policy)
         if held is not None:
             verdict: Verdict | None = held
         else:
-            amounts, leads = prefix.amounts_of(ledger, ticket, now)
             verdict = _waits(family, view, ticket, amounts, now, policy, own=own)
             if verdict is None and own:
                 verdict = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
@@ -213,10 +217,17 @@ def _tick_family(
             verdicts[ticket.id] = verdict
             if not isinstance(verdict, Wait):
                 gone.append(ticket.id)
-        if not slots and view.passed > LOOK_PAST:
+        if not slots and view.passed and _looked_enough(view, ticket, now):
             break
     for ticket_id in gone:
         ledger.drop_ticket(ticket_id)
+
+
+def _looked_enough(view: _View, ticket: Ticket, now: float) -> bool:
+    """Whether nobody after ``ticket`` can go: first come the late, then main, then the others."""
+    if ticket.cls == MAIN or order.is_late(ticket, now):
+        return False
+    return view.allowance <= 0 or view.passed > LOOK_PAST
 
 
 def _waits(
@@ -237,19 +248,21 @@ def _waits(
         view.spaced = slot + family.gap
         if slot > now:
             return Wait(ticket.id, slot, "gap")
-    cost = amounts.get("input", 0.0)
     blocked = view.blocked
     fits = _fits(view, amounts)
-    if fits and (blocked is None or cost <= view.allowance):
-        if blocked is not None:
-            view.allowance -= cost
+    if fits:
+        if blocked is None:
+            return None
+        part = _part(view, amounts)
+        if part <= view.allowance > 0:
+            view.allowance -= part
             if own:
-                blocked.overtaken += cost
-        return None
-    wait = Wait(ticket.id, now + _slot(view, amounts), "turn")
+                blocked.overtaken += part
+            return None
+    wait = Wait(ticket.id, now + (_slot(view, amounts) or LOOK_AGAIN_S), "turn")
     if blocked is None:
         view.blocked = ticket
-        view.allowance = _allowance(view, policy) - ticket.overtaken
+        view.allowance = policy.overtake - ticket.overtaken
     view.queue(amounts)
     return wait
 
@@ -267,7 +280,7 @@ def _held(
         return Wait(ticket.id, until, breaker.cause)
     if ticket.not_before > now:
         return Wait(ticket.id, ticket.not_before, "gap")
-    until = prefix.waits_for_leader(ledger, ticket, now)
+    until = prefix.waits_for_leader(ledger, ticket, now) if ticket.cls != MAIN else 0.0
     if until:
         return Wait(ticket.id, until, "leader")
     return None
@@ -281,8 +294,7 @@ def _view(ledger: Ledger, name: str, now: float, policy: Policy) -> _View:
         rates[dimension] = levels.refilled(family, dimension, now, policy)
         bucket = family.buckets.get(dimension)
         left[dimension] = bucket.level if bucket is not None else 0.0
-    busy = any(r.family == name for r in ledger.reservations.values())
-    return _View(rates, left, busy)
+    return _View(rates, left, busy=name in ledger.going)
 
 
 def _fits(view: _View, amounts: Amounts) -> bool:
@@ -299,9 +311,10 @@ def _slot(view: _View, amounts: Amounts) -> float:
     )
 
 
-def _allowance(view: _View, policy: Policy) -> float:
-    rate = view.rates["input"]
-    return policy.overtake * rate.capacity if rate is not None else float("inf")
+def _part(view: _View, amounts: Amounts) -> float:
+    """Return the largest part of a bucket's capacity that it takes."""
+    parts = ((cost, view.rates[d]) for d, cost in amounts.items())
+    return max((cost / max(rate.capacity, 1.0) for cost, rate in parts if rate), default=0.0)
 
 
 def _grant(
@@ -330,7 +343,7 @@ def _grant(
         estimated=ticket.estimated,
         fixed=ticket.amounts.get("input", 0.0),
     )
-    ledger.reservations[reservation.id] = reservation
+    ledger.add_reservation(reservation)
     for dimension, cost in amounts.items():
         bucket = family.buckets.get(dimension)
         if bucket is not None:
@@ -362,5 +375,5 @@ def _grant(
 
 def withdraw(ledger: Ledger, ticket: str, now: float) -> None:
     """Take a waiting ticket out (its call was cancelled)."""
-    advance(ledger, now)
+    now = advance(ledger, now)
     ledger.drop_ticket(ticket)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
 
 from paceline.errors import UsageError
 from paceline.families import ALL
+from paceline.ledger import learn
 from paceline.ledger.values import DIMENSIONS, Bucket
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def tell(
 ) -> None:
     """Believe ``limit`` (per minute) for a family, or for every family when it is ``all``.
 
-    A new bucket starts full. A bucket that is known keeps its level, capped at the new capacity.
+    A bucket that nobody told of before holds what was not sent of it since; one that is known
+    keeps its level, capped at the new capacity. What refusals taught under an older number is
+    forgotten with it.
 
     Raises:
         UsageError: the numbers, the dimension or the source cannot be.
@@ -67,27 +70,30 @@ def tell(
             if known != ALL:
                 tell(ledger, known, dimension, limit, now, source=source, capacity=capacity)
         return
-    buckets = ledger.family(family).buckets
-    bucket = buckets.get(dimension)
-    if bucket is None:
-        bucket = buckets[dimension] = Bucket(level=limit if capacity is None else capacity, at=now)
-    elif bucket.limit is not None and source == "tier":
+    now = max(now, ledger.clock)
+    learner, buckets = ledger.family(family).learner, ledger.family(family).buckets
+    bucket = buckets.setdefault(dimension, Bucket(at=now))
+    if bucket.limit is not None and source == "tier":
         return
-    elif bucket.limit is None or source == "set":
-        # What a learner believed to be the level says little about a bucket just told.
-        bucket.level = min(bucket.level, limit) if source == "text" else max(bucket.level, limit)
-    if source == "text" and bucket.limit == limit and capacity is None:
+    same = bucket.limit == limit
+    if source == "text" and same and capacity is None:
         bucket.told_at = now
         return
+    first = bucket.limit is None
     bucket.limit, bucket.source, bucket.told_at = limit, source, now
     if capacity is not None or bucket.capacity is None or bucket.capacity > limit:
         bucket.capacity = capacity
-    bucket.full_unsure = bucket.capacity is None
-    bucket.level = min(bucket.level, limit if bucket.capacity is None else bucket.capacity)
-    if source in {"set", "header", "text", "probe"} and dimension == "input":
-        learner = ledger.family(family).learner
-        if learner.pace is not None and learner.pace * 60.0 > limit:
-            learner.pace = None
+        bucket.full_unsure = capacity is None
+    holds = limit if bucket.capacity is None else bucket.capacity
+    if first and dimension != "output":
+        requests = dimension == "requests"
+        bucket.level = learn.level(learner, limit / 60.0, holds, now, requests=requests)
+        bucket.at = now
+    elif first:
+        bucket.level, bucket.at = holds, now
+    bucket.level = min(bucket.level, holds)
+    if dimension == "input" and source != "tier" and (source == "set" or not same):
+        learner.pace = learner.high = None
 
 
 def forget(ledger: Ledger, family: str = ALL) -> None:

@@ -24,8 +24,8 @@ UNKNOWN_QUOTA_MAX_S = 900.0
 OVERLOAD_FIRST_S = 4.0
 """First backoff of an overload: longer than a throttle's, which is the bucket's own refill."""
 OVERLOAD_MAX_S = 120.0
-RESET_MAX_S = 8 * 86400.0
-"""A reset further away than the longest plan window (a week) is absurd."""
+RESET_MAX_S = {"five_hour": 6 * 3600.0, "": 8 * 86400.0}
+"""A reset further away than the plan's window is long (a week the longest) is absurd."""
 
 
 def closed_until(
@@ -58,35 +58,43 @@ def succeeded(breaker: Breaker, reservation_id: str, sent_at: float) -> bool:
 
     An answer to what was sent before the breaker opened proves nothing.
     """
-    if breaker.until <= 0 or (reservation_id != breaker.probe and sent_at < breaker.until):
+    if breaker.until <= 0 or (reservation_id != breaker.probe and sent_at <= breaker.opened):
         return False
     breaker.until, breaker.probe, breaker.cause, breaker.window, breaker.step = 0.0, "", "", "", 0
+    breaker.opened, breaker.told = 0.0, False
     return True
 
 
 def open_quota(breaker: Breaker, resets_at: float | None, window: str, now: float) -> None:
     """A plan's window ran out. With several resets told, the latest counts."""
     breaker.probe = ""
-    if resets_at is not None and now < resets_at <= now + RESET_MAX_S:
+    told = resets_at is not None and now < resets_at <= now + _longest(window)
+    if told and resets_at is not None:
         until = resets_at + AFTER_RESET_S
         breaker.step = 0
     else:
-        until = now + min(UNKNOWN_QUOTA_S * 2.0**breaker.step, UNKNOWN_QUOTA_MAX_S)
+        until = now + min(UNKNOWN_QUOTA_S * 2.0 ** min(breaker.step, 8), UNKNOWN_QUOTA_MAX_S)
         breaker.step = min(breaker.step + 1, 8)
-    still = breaker.until if breaker.cause == "quota" and breaker.until > now else 0.0
-    breaker.until, breaker.cause, breaker.window = max(until, still), "quota", window
+    better = breaker.cause == "quota" and breaker.told >= told and breaker.until >= until
+    if not better:
+        breaker.until, breaker.told = until, told
+    breaker.cause, breaker.window, breaker.opened = "quota", window, now
 
 
 def open_overload(breaker: Breaker, now: float, sent_at: float) -> None:
     """The API is overloaded for everyone. Refusals of one burst count once."""
-    breaker.probe = ""
     if breaker.cause == "quota" and breaker.until > now:
         return
-    if breaker.cause == "overload" and sent_at < breaker.until - _backoff(breaker.step - 1):
+    if breaker.cause == "overload" and sent_at <= breaker.opened:
         return
+    breaker.probe = ""
     breaker.until = now + _backoff(breaker.step)
-    breaker.cause, breaker.window = "overload", ""
+    breaker.cause, breaker.window, breaker.opened, breaker.told = "overload", "", now, False
     breaker.step = min(breaker.step + 1, 8)
+
+
+def _longest(window: str) -> float:
+    return RESET_MAX_S.get(window, RESET_MAX_S[""])
 
 
 def _backoff(step: int) -> float:

@@ -172,6 +172,28 @@ def bounds(learner: Learner) -> tuple[float | None, float | None]:
     return low, high
 
 
+def level(
+    learner: Learner, per_s: float, capacity: float, now: float, *, requests: bool = False
+) -> float:
+    """Return what is left of a bucket just told of, after all that was sent while nobody knew.
+
+    Args:
+        learner: what was sent.
+        per_s: tokens (or requests) a second that come in.
+        capacity: what it holds; before the first request known it was full.
+        now: epoch seconds.
+        requests: count requests instead of their tokens.
+    """
+    left, last = capacity, None
+    for t, tokens, ok, _, _ in learner.sent:
+        if last is not None:
+            left = min(capacity, left + per_s * max(0.0, t - last))
+        last = t
+        cost = 1.0 if requests else tokens
+        left = left - cost if ok else min(left, cost)
+    return left if last is None else min(capacity, left + per_s * max(0.0, now - last))
+
+
 def _burst(learner: Learner, rate: float | None) -> float:
     """Return the largest burst accepted on top of ``rate``: a lower bound of the capacity."""
     best = run = 0.0

@@ -12,12 +12,13 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
+from paceline.ledger import prefix
 from paceline.ledger.values import CONTINUATION, MAIN, Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from paceline.ledger.values import Ledger, Ticket
+    from paceline.ledger.values import Amounts, Ledger, Ticket
 
 URGENT_S = 30.0
 """Seconds before its cache expires from when a continuation is urgent."""
@@ -25,8 +26,11 @@ DEADLINE_S = 60.0
 """Seconds before its stall limit from when a ticket is urgent."""
 
 
-def in_turn(ledger: Ledger, family: str, now: float) -> Iterator[Ticket]:
-    """Yield the waiting tickets of a family in the order in which they should go."""
+def in_turn(ledger: Ledger, family: str, now: float) -> Iterator[tuple[Ticket, Amounts, bool]]:
+    """Yield the waiting tickets of a family in the order in which they should go.
+
+    With each comes what it would take now, and whether it would lead (``prefix.amounts_of``).
+    """
     heap: list[tuple[int, float, int, str, int]] = []
     sessions = ledger.queues.get(family, {})
     for session, queue in sessions.items():
@@ -36,35 +40,43 @@ def in_turn(ledger: Ledger, family: str, now: float) -> Iterator[Ticket]:
         heap.append((_rank(first, now), served, first.seq, session, 0))
     heapq.heapify(heap)
     late = _late(ledger, family, now)
-    yield from late
+    for ticket in late:
+        yield ticket, *prefix.amounts_of(ledger, ticket, now)
     skipped = {ticket.id for ticket in late}
     while heap:
         _, served, _, session, index = heap[0]
         queue = sessions[session]
         ticket = ledger.tickets[queue[index][1]]
+        amounts, leads = prefix.amounts_of(ledger, ticket, now)
         if index + 1 < len(queue):
             after = ledger.tickets[queue[index + 1][1]]
-            cost = ticket.amounts.get("input", 0.0)
-            heapq.heapreplace(
-                heap, (_rank(after, now), served + cost, after.seq, session, index + 1)
-            )
+            then = served + amounts.get("input", 0.0)
+            heapq.heapreplace(heap, (_rank(after, now), then, after.seq, session, index + 1))
         else:
             heapq.heappop(heap)
         if ticket.id not in skipped:
-            yield ticket
+            yield ticket, amounts, leads
 
 
 def lift(ledger: Ledger, session: str, now: float) -> None:
-    """Level a session that becomes active with the least served active one."""
-    share = ledger.shares.get(session)
-    active = {r.session for r in ledger.reservations.values()}
-    active.update(s for sessions in ledger.queues.values() for s in sessions)
-    if share is None:
-        share = ledger.shares[session] = Share()
-    others = [ledger.shares[s].served for s in active if s in ledger.shares and s != session]
-    if session not in active and others:
-        share.served = max(share.served, min(others))
+    """Level a session that becomes active with the least served active one.
+
+    Where it is the only one, it starts level with whoever was served most: what others were given
+    while it was away is no debt of theirs when they come back.
+    """
+    share = ledger.shares.setdefault(session, Share())
     share.seen = now
+    active = present(ledger)
+    if session in active:
+        return
+    others = [ledger.shares[s].served for s in active if s in ledger.shares]
+    level = min(others) if others else max(s.served for s in ledger.shares.values())
+    share.served = max(share.served, level)
+
+
+def present(ledger: Ledger) -> set[str]:
+    """Return the sessions that wait or send."""
+    return {*ledger.sending, *(s for sessions in ledger.queues.values() for s in sessions)}
 
 
 def _rank(ticket: Ticket, now: float) -> int:
@@ -75,8 +87,13 @@ def _rank(ticket: Ticket, now: float) -> int:
     return 2
 
 
+def is_late(ticket: Ticket, now: float) -> bool:
+    """Whether its stall limit is near."""
+    return bool(ticket.deadline) and ticket.deadline - now < DEADLINE_S
+
+
 def _late(ledger: Ledger, family: str, now: float) -> list[Ticket]:
     """Return the tickets whose stall limit is near, soonest first."""
     dated = (ledger.tickets[ticket_id] for ticket_id in ledger.dated)
-    late = [t for t in dated if t.family == family and t.deadline - now < DEADLINE_S]
+    late = [t for t in dated if t.family == family and is_late(t, now)]
     return sorted(late, key=lambda ticket: (ticket.deadline, ticket.seq))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
-from paceline.ledger import learn, levels, prefix
+from paceline.ledger import learn, levels, order, prefix
 from paceline.ledger.belief import check_number
 from paceline.ledger.verdicts import Policy
 
@@ -16,14 +17,18 @@ if TYPE_CHECKING:
 LOST_KEEP_S = 900.0
 """Seconds an expired reservation is remembered, for a settle that comes late."""
 SHARE_KEEP_S = 3600.0
+"""Seconds what a session was given is remembered after it was last seen waiting or sending."""
 CLOCK_BACK_S = 1.0
 
 
-def advance(ledger: Ledger, now: float) -> None:
+def advance(ledger: Ledger, now: float) -> float:
     """Bring the value to ``now``: expire what was left behind; survive a clock that jumps.
 
     A clock that ran back moves every time in the value back with it, so nothing waits for an
-    hour that has already passed, and nothing is refilled twice.
+    hour that has already passed, and nothing is refilled twice. One that ran back a little stands.
+
+    Returns:
+        The ledger's time: all that is done in this transaction is done at it.
 
     Raises:
         UsageError: ``now`` is no finite number.
@@ -31,10 +36,16 @@ def advance(ledger: Ledger, now: float) -> None:
     now = check_number(now, "the time")
     if now < ledger.clock - CLOCK_BACK_S:
         _shift(ledger, now - ledger.clock)
-    ledger.clock = max(now, ledger.clock)
+    now = ledger.clock = max(now, ledger.clock)
+    if now >= ledger.expiry:
+        _expire(ledger, now)
+    return now
+
+
+def _expire(ledger: Ledger, now: float) -> None:
     expired = [r for r in ledger.reservations.values() if r.expires <= now]
     for reservation in expired:
-        del ledger.reservations[reservation.id]
+        ledger.drop_reservation(reservation.id)
         cost = reservation.amounts.get("input", 0.0)
         if reservation.spent_if_lost:
             ledger.totals.settled += cost
@@ -51,14 +62,18 @@ def advance(ledger: Ledger, now: float) -> None:
         ledger.drop_ticket(ticket.id)
     for lost in [r for r in ledger.lost.values() if r.expires <= now]:
         del ledger.lost[lost.id]
-    if len(ledger.shares) > 1:
-        for session in [s for s, v in ledger.shares.items() if v.seen < now - SHARE_KEEP_S]:
+    present = order.present(ledger)
+    for session in [s for s, share in ledger.shares.items() if share.seen < now - SHARE_KEEP_S]:
+        if session not in present:
             del ledger.shares[session]
     prefix.prune(ledger, now)
+    left = (ledger.reservations, ledger.lost, ledger.tickets)
+    ledger.expiry = min((one.expires for held in left for one in held.values()), default=math.inf)
 
 
 def _shift(ledger: Ledger, by: float) -> None:
     ledger.clock += by
+    ledger.expiry += by
     for family in ledger.families.values():
         for bucket in family.buckets.values():
             bucket.at += by
@@ -69,8 +84,10 @@ def _shift(ledger: Ledger, by: float) -> None:
         family.learner.cut_at += by
         family.learner.moved_at += by
         family.next_at += by
-        if family.breaker.cause == "overload":
+        if family.breaker.until and not family.breaker.told:
             family.breaker.until += by
+        if family.breaker.opened:
+            family.breaker.opened += by
     for reservation in (*ledger.reservations.values(), *ledger.lost.values()):
         reservation.at += by
         reservation.expires += by

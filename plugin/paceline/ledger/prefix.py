@@ -131,12 +131,9 @@ def abandoned(ledger: Ledger, reservation: Reservation) -> None:
 
 def prune(ledger: Ledger, now: float) -> None:
     """Forget kinds not seen for a month, and the oldest beyond ``KEEP``."""
-    if len(ledger.prefixes) <= KEEP:
-        return
     by_age = sorted(ledger.prefixes, key=lambda key: ledger.prefixes[key].at)
-    for key in by_age[: len(by_age) - KEEP]:
-        del ledger.prefixes[key]
-    for key in [k for k, p in ledger.prefixes.items() if p.at < now - KEEP_S]:
+    beyond = by_age[: max(0, len(by_age) - KEEP)]
+    for key in {*beyond, *(k for k, p in ledger.prefixes.items() if p.at < now - KEEP_S)}:
         del ledger.prefixes[key]
 
 

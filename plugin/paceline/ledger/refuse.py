@@ -73,7 +73,7 @@ def refuse(
         reservation_id: of the refused request, or "" when another layer met the refusal.
         attempt: how often this request was refused before.
     """
-    advance(ledger, now)
+    now = advance(ledger, now)
     family = ledger.family(family_name)
     cost, sent_at = _take_back(ledger, reservation_id, now, policy)
     if refused.cause == "throttle":
@@ -90,16 +90,23 @@ def refuse(
         return Answer(refused.retryable and until - now <= policy.park_max, until)
     if not refused.retryable:
         return Answer(again=False)
-    return Answer(again=True, not_before=now + min(RETRY_S * 2.0**attempt, RETRY_MAX_S))
+    return Answer(again=True, not_before=now + min(RETRY_S * 2.0 ** min(attempt, 9), RETRY_MAX_S))
 
 
 def _take_back(
     ledger: Ledger, reservation_id: str, now: float, policy: Policy
 ) -> tuple[float, float]:
-    reservation = ledger.reservations.pop(reservation_id, None)
+    reservation = ledger.drop_reservation(reservation_id)
+    lost = ledger.lost.pop(reservation_id, None) if reservation is None else None
+    if lost is not None:
+        cost = lost.amounts.get("input", 0.0)
+        if lost.spent_if_lost:  # it was counted as spent, and was not
+            levels.give_back(ledger, lost, now, policy)
+            ledger.totals.settled -= cost
+            ledger.totals.released += cost
+        return cost, lost.at
     if reservation is None:
-        lost = ledger.lost.pop(reservation_id, None)
-        return (lost.amounts.get("input", 0.0), lost.at) if lost is not None else (0.0, now)
+        return 0.0, now
     levels.give_back(ledger, reservation, now, policy)
     cost = reservation.amounts.get("input", 0.0)
     ledger.totals.released += cost

@@ -15,6 +15,7 @@ from paceline.ledger.values import DIMENSIONS, Ledger, Share
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from paceline.ledger.values import Family
     from paceline.ledger.verdicts import Policy, Usage
 
 LEASE_MAX_S = 3600.0
@@ -26,15 +27,18 @@ GAP_LEAST_S = 0.05
 
 def renew(ledger: Ledger, reservations: Iterable[str], now: float, lease: float) -> None:
     """Keep reservations of requests that are still under way."""
+    now = advance(ledger, now)
+    expires = now + min(check_number(lease, "a lease"), LEASE_MAX_S)
+    ledger.expiry = min(ledger.expiry, expires)
     for reservation_id in reservations:
         reservation = ledger.reservations.get(reservation_id)
         if reservation is not None:
-            reservation.expires = now + min(lease, LEASE_MAX_S)
+            reservation.expires = expires
 
 
 def began(ledger: Ledger, reservation_id: str, now: float) -> None:
     """The reply began: what this request wrote to the cache can be read from now on."""
-    advance(ledger, now)
+    now = advance(ledger, now)
     reservation = ledger.reservations.get(reservation_id)
     if reservation is not None:
         reservation.began = True
@@ -52,8 +56,8 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     """
     for name in ("input", "cache_creation", "cache_read", "output"):
         check_number(getattr(usage, name), name)
-    advance(ledger, now)
-    reservation = ledger.reservations.pop(reservation_id, None)
+    now = advance(ledger, now)
+    reservation = ledger.drop_reservation(reservation_id)
     late = reservation is None
     if reservation is None:
         reservation = ledger.lost.pop(reservation_id, None)
@@ -62,20 +66,19 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     counted = usage.input + usage.cache_creation
     family = ledger.family(reservation.family)
     actual = {"requests": 1.0, "input": counted, "output": usage.output}
+    # A lost reservation was given back when it expired, unless it counted as spent.
+    given_back = late and not reservation.spent_if_lost
     for dimension in DIMENSIONS:
         rate = levels.refilled(family, dimension, now, policy)
         bucket = family.buckets.get(dimension)
         if bucket is not None:
-            # A lost reservation was given back when it expired, unless it counted as spent.
-            held = reservation.amounts.get(dimension, 0.0)
-            if late and not reservation.spent_if_lost:
-                held = 0.0
+            held = 0.0 if given_back else reservation.amounts.get(dimension, 0.0)
             buckets.give_back(bucket, held - actual[dimension], rate)
     reserved = reservation.amounts.get("input", 0.0)
     if not late:
         ledger.totals.settled += reserved
-    share = ledger.shares.setdefault(reservation.session, Share())
-    share.served = max(0.0, share.served + counted - (reserved if not late else 0.0))
+    share = ledger.shares.setdefault(reservation.session, Share(seen=now))
+    share.served = max(0.0, share.served + counted - (0.0 if given_back else reserved))
     learn.settled(family.learner, reservation.id, counted, now)
     if not reservation.first:
         correct.learn(
@@ -87,10 +90,12 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     prefix.learned(
         ledger, reservation, usage.input + usage.cache_creation, usage.cache_read, usage.output, now
     )
-    for breaker in (family.breaker, ledger.family(ALL).breaker):
-        if breakers.succeeded(breaker, reservation.id, reservation.at):
-            family.gap = max(family.gap, GAP_FIRST_S)
-            family.next_at = now + family.gap
+    whole = ledger.family(ALL)
+    if breakers.succeeded(family.breaker, reservation.id, reservation.at):
+        _stagger(family, now)
+    if breakers.succeeded(whole.breaker, reservation.id, reservation.at):
+        for other in ledger.families.values():
+            _stagger(other, now)
     if family.gap:
         family.gap = family.gap * GAP_SHRINK if family.gap * GAP_SHRINK > GAP_LEAST_S else 0.0
     return True
@@ -98,8 +103,8 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
 
 def release(ledger: Ledger, reservation_id: str, now: float, policy: Policy) -> bool:
     """Give a reservation back whose request never went. False when there is none."""
-    advance(ledger, now)
-    reservation = ledger.reservations.pop(reservation_id, None)
+    now = advance(ledger, now)
+    reservation = ledger.drop_reservation(reservation_id)
     if reservation is None:
         return False
     family = ledger.family(reservation.family)
@@ -110,3 +115,9 @@ def release(ledger: Ledger, reservation_id: str, now: float, policy: Policy) -> 
     for breaker in (family.breaker, ledger.family(ALL).breaker):
         breakers.unprobed(breaker, reservation.id)
     return True
+
+
+def _stagger(family: Family, now: float) -> None:
+    """After a closed account opened again: who waits gets a slot each, at first far apart."""
+    family.gap = max(family.gap, GAP_FIRST_S)
+    family.next_at = now + family.gap

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, TypeVar  # noqa: TID253 - off the hook's fast 
 
 from paceline import jsonl, paths
 from paceline.errors import StateError
-from paceline.ledger.values import VERSION, DamagedError, Ledger, from_json, to_json
+from paceline.ledger.document import VERSION, from_json, to_json
+from paceline.ledger.values import Ledger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,7 +113,7 @@ class FileStore:
         try:
             value, _ = json.JSONDecoder().raw_decode(data.decode("utf-8", "replace").lstrip())
             return from_json(value)
-        except (ValueError, DamagedError, RecursionError):
+        except (ValueError, RecursionError):
             return Ledger(account=self.account, clock=self.clock())
 
     def _save(self, ledger: Ledger) -> None:

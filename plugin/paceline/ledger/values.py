@@ -1,32 +1,22 @@
-"""The value of a ledger, and its JSON.
+"""The value of a ledger (its JSON: ``document``).
 
-A transaction owns the value it was given and changes it in place; nothing here or in ``core``
-reads a clock or a file. Times are epoch seconds, sizes are tokens, limits are per minute.
+A transaction owns the value it was given and changes it in place; nothing here reads a clock or
+a file. Times are epoch seconds, sizes are tokens, limits are per minute.
 """
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
-from dataclasses import dataclass, field, fields  # noqa: TID253 - off the hook's fast path
-from typing import TYPE_CHECKING, Any, TypeVar  # noqa: TID253 - off the hook's fast path
+from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast path
+from typing import Any  # noqa: TID253 - off the hook's fast path
 
 from paceline.families import ALL
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-VERSION = 1
 DIMENSIONS = ("requests", "input", "output")
 MAIN, CONTINUATION, NEW = "main", "continuation", "new"
 CLASSES = (MAIN, CONTINUATION, NEW)
 
 Amounts = dict[str, float]
-T = TypeVar("T")
-
-
-class DamagedError(ValueError):
-    """The JSON is not a ledger. Whoever reads the file sets it aside."""
 
 
 @dataclass(slots=True)
@@ -85,6 +75,8 @@ class Breaker:
         window: the plan's window that ran out, or "".
         probe: the reservation that tests whether it is over, or "".
         step: how often it opened in a row (backoff of an overload).
+        opened: when it opened; what was sent before says nothing about whether it is over.
+        told: ``until`` is a reset that the API named, not a backoff of ours.
     """
 
     until: float = 0.0
@@ -92,6 +84,8 @@ class Breaker:
     window: str = ""
     probe: str = ""
     step: int = 0
+    opened: float = 0.0
+    told: bool = False
 
 
 @dataclass(slots=True)
@@ -165,7 +159,7 @@ class Ticket:
         deadline: when it must have gone (a stall limit that cannot be raised), 0 for none.
         prefix: key of its shared prefix when it is a first request, else "".
         not_before: own slot after a refusal, 0 for none.
-        overtaken: tokens that went ahead of it while it stood first.
+        overtaken: parts of the capacity that went ahead of it while it stood first and did not fit.
         estimated: the part of its input that is an estimate of what tools brought back; it comes
             on top of ``amounts``, corrected by what was learned.
         key: place in its session's queue, set by the ledger.
@@ -223,7 +217,28 @@ class Totals:
 
 @dataclass(slots=True)
 class Ledger:
-    """Everything one account's processes share. See the module's first lines for units."""
+    """Everything one account's processes share. See the module's first lines for units.
+
+    Attributes:
+        account: its id.
+        clock: the latest time seen.
+        seq: of the last ticket or reservation.
+        families: limits and levels by model family.
+        defaults: limits set for all families.
+        reservations: of requests under way.
+        lost: expired reservations, remembered for a settle that comes late.
+        tickets: who waits.
+        shares: what sessions were given.
+        prefixes: what kinds of requests share and cost.
+        corrections: see ``correct``.
+        totals: see ``Totals``.
+        kept: top-level fields of a newer version.
+        queues: tickets by family and session, in their session's order.
+        dated: tickets that have a deadline.
+        going: reservations under way by family.
+        sending: the same by session.
+        expiry: nothing in here expires before that (it may be later).
+    """
 
     account: str = "default"
     clock: float = 0.0
@@ -238,10 +253,14 @@ class Ledger:
     corrections: dict[str, Any] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
     kept: dict[str, Any] = field(default_factory=dict)
+    # Derived from the fields above, not in the JSON: what would be searched for each time.
     queues: dict[str, dict[str, list[tuple[tuple[int, float, int], str]]]] = field(
         default_factory=dict
     )
     dated: set[str] = field(default_factory=set)
+    going: dict[str, int] = field(default_factory=dict)
+    sending: dict[str, int] = field(default_factory=dict)
+    expiry: float = 0.0
 
     def family(self, name: str) -> Family:
         """Return the family's state, made on first use with what is set for all families."""
@@ -260,9 +279,25 @@ class Ledger:
                 )
         return found
 
+    def add_reservation(self, reservation: Reservation) -> None:
+        """Put a reservation under way."""
+        self.reservations[reservation.id] = reservation
+        self.expiry = min(self.expiry, reservation.expires)
+        self.going[reservation.family] = self.going.get(reservation.family, 0) + 1
+        self.sending[reservation.session] = self.sending.get(reservation.session, 0) + 1
+
+    def drop_reservation(self, reservation_id: str) -> Reservation | None:
+        """Take a reservation out, or return None when it is not under way."""
+        reservation = self.reservations.pop(reservation_id, None)
+        if reservation is not None:
+            _count_down(self.going, reservation.family)
+            _count_down(self.sending, reservation.session)
+        return reservation
+
     def add_ticket(self, ticket: Ticket) -> None:
         """Put a ticket into its session's queue."""
         self.tickets[ticket.id] = ticket
+        self.expiry = min(self.expiry, ticket.expires)
         if ticket.deadline:
             self.dated.add(ticket.id)
         insort(
@@ -287,120 +322,8 @@ class Ledger:
         return ticket
 
 
-def to_json(ledger: Ledger) -> dict[str, Any]:
-    """Return the ledger as JSON values."""
-    return {
-        **ledger.kept,
-        "v": VERSION,
-        "account": ledger.account,
-        "clock": ledger.clock,
-        "seq": ledger.seq,
-        "families": {
-            name: {
-                "buckets": {d: _plain(b) for d, b in family.buckets.items()},
-                "learner": _plain(family.learner),
-                "breaker": _plain(family.breaker),
-                "gap": family.gap,
-                "next_at": family.next_at,
-            }
-            for name, family in ledger.families.items()
-        },
-        "defaults": {d: _plain(b) for d, b in ledger.defaults.items()},
-        "reservations": [_plain(r) for r in ledger.reservations.values()],
-        "lost": [_plain(r) for r in ledger.lost.values()],
-        "tickets": [_plain(t) for t in ledger.tickets.values()],
-        "shares": {s: _plain(share) for s, share in ledger.shares.items()},
-        "prefixes": {k: _plain(p) for k, p in ledger.prefixes.items()},
-        "corrections": ledger.corrections,
-        "totals": _plain(ledger.totals),
-    }
-
-
-_KNOWN = frozenset(
-    [
-        "v",
-        "account",
-        "clock",
-        "seq",
-        "families",
-        "defaults",
-        "reservations",
-        "lost",
-        "tickets",
-        "shares",
-        "prefixes",
-        "corrections",
-        "totals",
-    ]
-)
-
-
-def from_json(data: Any) -> Ledger:
-    """Return the ledger that ``to_json`` wrote.
-
-    Unknown fields of the top level are kept for a newer version that shares the file.
-
-    Raises:
-        DamagedError: it is not a ledger, or a number in it is none.
-    """
-    if not isinstance(data, dict) or data.get("v") != VERSION:
-        msg = f"not a ledger of version {VERSION}"
-        raise DamagedError(msg)
-    try:
-        ledger = Ledger(
-            account=str(data["account"]),
-            clock=_number(data["clock"]),
-            seq=int(data["seq"]),
-            families={str(n): _family(f) for n, f in data["families"].items()},
-            defaults={str(d): _made(Bucket, b) for d, b in data["defaults"].items()},
-            reservations=_by_id(_made(Reservation, r) for r in data["reservations"]),
-            lost=_by_id(_made(Reservation, r) for r in data["lost"]),
-            shares={str(s): _made(Share, v) for s, v in data["shares"].items()},
-            prefixes={str(k): _made(Prefix, p) for k, p in data["prefixes"].items()},
-            corrections=dict(data["corrections"]),
-            totals=_made(Totals, data["totals"]),
-            kept={k: v for k, v in data.items() if k not in _KNOWN},
-        )
-        for ticket in data["tickets"]:
-            ledger.add_ticket(_made(Ticket, ticket))
-    except (KeyError, TypeError, ValueError, AttributeError) as err:
-        msg = f"not a ledger: {err}"
-        raise DamagedError(msg) from err
-    return ledger
-
-
-def _plain(value: Any) -> dict[str, Any]:
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-def _made(cls: type[T], data: Mapping[str, Any]) -> T:
-    known = {f.name for f in fields(cls)}  # type: ignore[arg-type]  # only called with dataclasses
-    made = {name: value for name, value in data.items() if name in known}
-    for value in made.values():
-        if isinstance(value, float):
-            _number(value)
-        elif isinstance(value, dict):
-            for part in value.values():
-                _number(part)
-    return cls(**made)
-
-
-def _by_id(reservations: Iterable[Reservation]) -> dict[str, Reservation]:
-    return {reservation.id: reservation for reservation in reservations}
-
-
-def _family(data: Mapping[str, Any]) -> Family:
-    return Family(
-        buckets={str(d): _made(Bucket, b) for d, b in data["buckets"].items()},
-        learner=_made(Learner, data["learner"]),
-        breaker=_made(Breaker, data["breaker"]),
-        gap=_number(data["gap"]),
-        next_at=_number(data["next_at"]),
-    )
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        msg = f"{value!r} is not a number"
-        raise DamagedError(msg)
-    return float(value)
+def _count_down(counts: dict[str, int], key: str) -> None:
+    if counts[key] > 1:
+        counts[key] -= 1
+    else:
+        del counts[key]
