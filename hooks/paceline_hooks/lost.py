@@ -1,4 +1,4 @@
-"""Which work a session has lost, as the manifest tells. Only imported when a refusal was seen."""
+"""What a session has lost and how it is brought back. Only imported when a refusal was seen."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from . import event as fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from paceline.recovery import Ticket
+
     Run = dict[str, Any]
-    Agent = dict[str, Any]
 
 _SIGN = b'"e":"agent.failed"'
 
@@ -32,34 +33,43 @@ def seen(event: Mapping[str, Any], env: Mapping[str, str], child: str = "") -> b
         return False
 
 
-def runs(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[Run]:
-    """Return the session's runs as in the manifest."""
-    from paceline.manifest import build_manifest
-
-    transcript = fields.text_of(event, "transcript_path", fields.PATH_MAX)
-    session = fields.session_of(event, env)
-    state = paths.state_dir(env)
-    found = build_manifest(os.path.dirname(transcript), state, session, now=now)
-    return list(found["runs"])
-
-
 def lines(event: Mapping[str, Any], env: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return the session's event log."""
     return jsonl.read(_log(event, env))[0]
 
 
-def dropped(run: Run) -> list[Agent]:
-    """Return the agents of a run that were refused, are worth another try, and got none yet."""
-    return [
-        agent
-        for agent in run["agents"]
-        if agent["state"] == "dropped" and agent["retryable"] and agent["requeued_as"] is None
-    ]
+def runs(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[Run]:
+    """Return the session's runs as in the manifest."""
+    from paceline.manifest import build_manifest
+
+    session = fields.session_of(event, env)
+    state = paths.state_dir(env)
+    return list(build_manifest(_projects(event), state, session, now=now)["runs"])
 
 
-def due(agents: Iterable[Agent], now: float) -> list[Agent]:
-    """Return those that may go now: no reset is known, or it is over."""
-    return [agent for agent in agents if not agent["resets_at"] or agent["resets_at"] <= now]
+def tickets(some: Sequence[Run], now: float, attempts: int) -> list[Ticket]:
+    """Return what of these runs can be brought back, and when."""
+    from paceline.recovery import open_drops
+
+    return open_drops({"runs": some}, now, attempts)
+
+
+def advice(
+    some: Sequence[Run],
+    event: Mapping[str, Any],
+    env: Mapping[str, str],
+    now: float,
+    attempts: int,
+) -> str:
+    """Give the tickets of these runs out, and return what Claude is to do, ``""`` for nothing."""
+    from paceline.recovery import issue
+
+    told = issue({"runs": some}, _projects(event), paths.state_dir(env), now, attempts=attempts)
+    return str(told["advice"])
+
+
+def _projects(event: Mapping[str, Any]) -> str:
+    return os.path.dirname(fields.text_of(event, "transcript_path", fields.PATH_MAX))
 
 
 def _log(event: Mapping[str, Any], env: Mapping[str, str]) -> str:

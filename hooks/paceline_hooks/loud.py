@@ -1,10 +1,13 @@
-"""When Claude is told of lost work. Nothing is said when nothing is lost, or in another mode."""
+"""When Claude is told of lost work. Nothing is said when nothing is lost, or in another mode.
+
+What is said is :mod:`paceline.recovery`'s: short, of ids and counts, nothing an agent wrote.
+"""
 
 from __future__ import annotations
 
 from paceline import settings
 
-from . import lost, words
+from . import lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 def after_agent(
     event: Mapping[str, Any], env: Mapping[str, str], now: float, *, call: str, child: str
 ) -> Output:
-    """Speak of the agent that a call launched, where it died of something worth another try.
+    """Say how to bring back the agent that a call launched, where it died of a limit.
 
     Args:
         event: the parent's PostToolUse or PostToolUseFailure.
@@ -29,9 +32,13 @@ def after_agent(
     if settings.mode(env) != settings.PACE or (child and not lost.seen(event, env, child)):
         return None
     for run in lost.runs(event, env, now):
-        for agent in lost.dropped(run):
-            if agent["key"] == call or (child and agent["agent_id"] == child):
-                return _context(event, words.of_agent(agent, now))
+        its = [
+            agent
+            for agent in run["agents"]
+            if agent["key"] == call or (child and agent["agent_id"] == child)
+        ]
+        if its:
+            return _context([{**run, "agents": its}], event, env, now)
     return None
 
 
@@ -41,7 +48,7 @@ def after_notification(
     now: float,
     tasks: Sequence[Mapping[str, str]],
 ) -> Output:
-    """Speak of the runs and agents whose end was just notified, where some were lost."""
+    """Say how to bring back what the just notified runs and agents lost."""
     if not tasks or settings.mode(env) != settings.PACE or not lost.seen(event, env):
         return None
     ended = {task["id"] for task in tasks}
@@ -51,42 +58,49 @@ def after_notification(
             ended.add(str(line.get("run") or ""))
     told = []
     for run in lost.runs(event, env, now):
-        dropped = lost.dropped(run)
-        if run["run_id"] in ended and dropped:
-            told.append(words.of_run(run, dropped, now))
-        else:
-            told += [words.of_agent(one, now) for one in dropped if one["agent_id"] in ended]
-    return _context(event, " ".join(told)) if told else None
+        its = [agent for agent in run["agents"] if agent["agent_id"] in ended]
+        if run["run_id"] in ended:
+            told.append(run)
+        elif its:
+            told.append({**run, "agents": its})
+    return _context(told, event, env, now)
 
 
 def at_stop(
     event: Mapping[str, Any], env: Mapping[str, str], now: float
 ) -> tuple[str, list[str]] | None:
-    """Return why the main thread should go on and for which agents, or None to let it stop.
+    """Return why the main thread should go on and for which work, or None to let it stop.
 
     It is stopped at most ``requeue_attempts`` times for the same losses, only for what may go now,
-    and not again at once (``stop_hook_active``) when nothing new was lost since.
+    only when its run is over, and not again at once (``stop_hook_active``) when nothing new was
+    lost since.
     """
     if settings.mode(env) != settings.PACE or not lost.seen(event, env):
         return None
-    ended = [run for run in lost.runs(event, env, now) if run["verdict"] == "degraded"]
-    open_ = [(run, lost.due(lost.dropped(run), now)) for run in ended]
-    open_ = [(run, agents) for run, agents in open_ if agents]
-    if not open_:
+    attempts = settings.load(env).requeue_attempts
+    over = [run for run in lost.runs(event, env, now) if run["verdict"] == "degraded"]
+    due = [one for one in lost.tickets(over, now, attempts) if one.not_before is None]
+    if not due:
         return None
-    agents = [agent for _, some in open_ for agent in some]
-    keys = sorted({str(agent["key"]) for agent in agents})
-    since = min(_died_at(agent) for agent in agents)
+    keys = sorted({one.key for one in due})
+    since = min(_died_at(agent) for run in over for agent in run["agents"] if agent["key"] in keys)
     blocked = [
         line
         for line in lost.lines(event, env)
         if line.get("e") == "stop" and line.get("blocked") is True and _time(line) >= since
     ]
-    if len(blocked) >= settings.load(env).requeue_attempts:
+    if len(blocked) >= attempts:
         return None
     if event.get("stop_hook_active") is True and blocked and set(keys) <= _named(blocked[-1]):
         return None
-    return words.of_stop(open_, now), keys
+    some = [
+        {**run, "agents": [agent for agent in run["agents"] if agent["key"] in keys]}
+        if run["kind"] == "agents"
+        else run
+        for run in over
+    ]
+    reason = lost.advice(some, event, env, now, attempts)
+    return (reason, keys) if reason else None
 
 
 def _died_at(agent: Mapping[str, Any]) -> float:
@@ -105,6 +119,14 @@ def _named(line: Mapping[str, Any]) -> set[str]:
     return {str(key) for key in told} if isinstance(told, list) else set()
 
 
-def _context(event: Mapping[str, Any], text: str) -> dict[str, Any]:
+def _context(
+    some: Sequence[dict[str, Any]],
+    event: Mapping[str, Any],
+    env: Mapping[str, str],
+    now: float,
+) -> Output:
+    text = lost.advice(some, event, env, now, settings.load(env).requeue_attempts) if some else ""
+    if not text:
+        return None
     name = event.get("hook_event_name")
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}

@@ -130,7 +130,7 @@ def test_a_dead_agents_parent_is_told_how_to_continue_it(pacing: Hooks) -> None:
     launch(pacing, "toolu_1", DEAD)
     die(pacing, DEAD)
     text = context(fail(pacing, "toolu_1"), "PostToolUseFailure")
-    assert f'SendMessage {{to: "{DEAD}"}}' in text
+    assert f'SendMessage(to: "{DEAD}"' in text
     assert "throttle" in text
 
 
@@ -138,7 +138,8 @@ def test_an_agent_whose_id_is_not_known_yet_is_still_told_of(pacing: Hooks) -> N
     """The parent's event came first, and neither log nor files name the agent."""
     given = {"description": "job", "prompt": "x"}
     pacing.send("PreToolUse", tool_name="Agent", tool_use_id="toolu_1", tool_input=given)
-    assert "requeue_dropped" in context(fail(pacing, "toolu_1"), "PostToolUseFailure")
+    text = context(fail(pacing, "toolu_1"), "PostToolUseFailure")
+    assert "Agent again, with the prompt you gave the call that failed" in text
 
 
 def test_an_agent_that_will_not_be_let_in_again_is_left_to_the_clients_own_words(
@@ -169,7 +170,7 @@ def test_a_completed_agent_that_had_died_is_called_dead(pacing: Hooks) -> None:
 def test_a_notification_of_a_dead_agent_carries_the_way_back(pacing: Hooks) -> None:
     fan_out(pacing)
     text = context(notify(pacing, DEAD, "toolu_1", "failed"), "UserPromptSubmit")
-    assert f'SendMessage {{to: "{DEAD}"}}' in text
+    assert f'SendMessage(to: "{DEAD}"' in text
     assert ALIVE not in text
     assert notify(pacing, ALIVE, "toolu_2", "completed") is None
 
@@ -180,10 +181,11 @@ def test_a_stop_is_blocked_while_a_refused_agent_can_be_brought_back(pacing: Hoo
     out = stop(pacing)
     assert out is not None
     assert out["decision"] == "block"
-    assert f'SendMessage {{to: "{DEAD}"}}' in out["reason"]
+    assert f'SendMessage(to: "{DEAD}"' in out["reason"]
     assert ALIVE not in out["reason"]
-    assert "launched 2 agents, 1 delivered, 1 refused (throttle)" in out["reason"]
+    assert "1 agent did not deliver: 1 throttle" in out["reason"]
     assert pacing.only("stop")["blocked"] is True
+    assert (pacing.only("requeue")["of"], pacing.only("requeue")["how"]) == (DEAD, "send_message")
 
 
 def test_a_stop_is_not_blocked_twice_for_what_claude_has_just_read(pacing: Hooks) -> None:
@@ -231,7 +233,7 @@ def test_a_quota_is_not_knocked_at_before_its_reset(pacing: Hooks) -> None:
     fan_out(pacing, QUOTA)
     assert stop(pacing) is None
     text = context(notify(pacing, DEAD, "toolu_1", "failed"), "UserPromptSubmit")
-    assert "Not before 2026-09-10T14:00Z" in text
+    assert "The limit resets in 1 h 59 min" in text
     pacing.now = NOW + 2 * 3600 + 60
     assert stop(pacing) is not None
 
