@@ -6,7 +6,8 @@ journals and records, either of which may be missing. :func:`build_manifest` giv
 
 from __future__ import annotations
 
+from .accounts import accounts
 from .build import build_manifest, read_sessions
 from .contract import manifest, worst
 
-__all__ = ["build_manifest", "manifest", "read_sessions", "worst"]
+__all__ = ["accounts", "build_manifest", "manifest", "read_sessions", "worst"]

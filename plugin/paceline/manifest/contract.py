@@ -90,6 +90,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "requeued_as": entry.requeued_as,
         "tokens": entry.tokens,
         "wasted": entry.wasted,
+        "saved_estimate": entry.saved,
         "transcript": last.transcript or None if last else None,
         "prompt_preview": entry.preview or None,
         # Beyond the contract's first cut:
