@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     import typer
 
 COMMANDS: dict[str, str] = {
+    "estimate": "paceline_mcp.cli.estimate",
+    "plan": "paceline_mcp.cli.plan",
     "limits": "paceline_mcp.cli.limits",
     "ledger": "paceline_mcp.cli.ledger",
+    "manifest": "paceline_mcp.cli.manifest",
+    "requeue": "paceline_mcp.cli.requeue",
     "demo": "paceline_mcp.cli.demo",
     "doctor": "paceline_mcp.cli.doctor",
 }

@@ -13,7 +13,7 @@ class Estimate:
         low: nine out of ten times the truth lies between ``low`` and ``high``.
         high: see ``low``.
         capped: whether the tool will cut its answer short (Read's token cap, Bash's output cap).
-        reason: why it is what it is where that needs saying (``missing``, ``fifo``, …), else ``""``.
+        reason: why it is what it is where that needs saying (``missing``, ``fifo``), else ``""``.
         lines: lines the answer is expected to hold, 0 where that means nothing.
         total_lines: lines of the whole file where they were counted or guessed, else 0.
     """
