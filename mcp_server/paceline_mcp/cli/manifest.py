@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 TEXT_TELLS = frozenset({"auth", "entitlement", "invalid", "spend", "unknown"})
 """Causes whose text says what to do; the others' repeats the cause."""
 
+WRAPPED = ("label", "more")
+
 EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
 
 Session = Annotated[str | None, typer.Option(help="Only this session.")]
@@ -187,14 +189,13 @@ def _print_accounts(told: dict[str, Any], by: str, *, json: bool) -> None:
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; whatever its cells hold is printed as plain text."""
-    from rich.box import SIMPLE
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=SIMPLE, pad_edge=False, show_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
     for name in names:
-        table.add_column(name, no_wrap=name == names[0])
+        table.add_column(name, no_wrap=name not in WRAPPED)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
     Console(highlight=False, markup=False, emoji=False).print(table)
