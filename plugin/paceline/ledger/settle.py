@@ -63,7 +63,7 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
         reservation = ledger.lost.pop(reservation_id, None)
         if reservation is None:
             return False
-    counted = usage.input + usage.cache_creation
+    counted = float(usage.input + usage.cache_creation)
     family = ledger.family(reservation.family)
     actual = {"requests": 1.0, "input": counted, "output": usage.output}
     # A lost reservation was given back when it expired, unless it counted as spent.
