@@ -171,7 +171,7 @@ def _print_accounts(told: dict[str, Any], by: str, *, json: bool) -> None:
         print_json({"by": by, "rows": rows})
         return
     _table(
-        (by, "agents", "delivered", "spent", "cache reads", "wasted", "saved (estimate)"),
+        (by, "agents", "done", "spent", "cached", "wasted", "saved"),
         [
             (
                 row["key"],
@@ -185,6 +185,7 @@ def _print_accounts(told: dict[str, Any], by: str, *, json: bool) -> None:
             for row in rows
         ],
     )
+    typer.echo("saved is an estimate: what starting the agents anew would have paid again")
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
