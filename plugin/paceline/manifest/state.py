@@ -254,7 +254,8 @@ def _lost(known: Known) -> Standing:
 
 def _alive(known: Known, now: float) -> Standing:
     log = known.log
-    if log is not None and log.waits is not None:
+    last = known.rows.last_at if known.rows is not None else None
+    if log is not None and log.waits is not None and log.waits > (last or 0.0):
         refusal = log.refused[1] if log.refused else None
         until = refusal.resets_at if refusal else None
         if refusal is not None and refusal.cause == "quota" and until and until > now:
