@@ -38,6 +38,7 @@ export function register(on) {
           if (agent) waited = true
         }
         if (pass) reached = true
+        if (pass && 'note' in pass) $.ui.status(pass.note || undefined)
         if (pass && pass.set && !changed) {
           changed = true
           try { ownRetries = await $.env.get('CLAUDE_CODE_MAX_RETRIES') } catch { ownRetries = null }
@@ -105,6 +106,18 @@ export function register(on) {
       }
       while (kept.length) yield kept.shift()
       return result
+    }
+  })
+  // A compaction's own request does not pass here: it keeps the person's retries.
+  on('session.compact', async ($, e, next) => {
+    if (!changed) return next(e)
+    try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
+    try {
+      return await next(e)
+    } finally {
+      if (changed) {
+        try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
+      }
     }
   })
 }

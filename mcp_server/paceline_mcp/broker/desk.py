@@ -44,6 +44,7 @@ class Desk:
 
     Attributes:
         beat: called every few seconds while the desk is open.
+        waits: by ticket, when a waiting call may go and why it waits.
         fault: why the ledger cannot be used, or "".
     """
 
@@ -55,6 +56,7 @@ class Desk:
         self._changes: list[tuple[Change, asyncio.Future[Any]]] = []
         self._waiting: dict[str, asyncio.Future[Verdict]] = {}
         self._asked: dict[str, dict[str, Any]] = {}
+        self.waits: dict[str, Wait] = {}
         self._under_way: set[str] = set()
         self._wake = asyncio.Event()
         self._due = float("inf")
@@ -105,6 +107,7 @@ class Desk:
         finally:
             self._waiting.pop(ticket, None)
             self._asked.pop(ticket, None)
+            self.waits.pop(ticket, None)
         assert not isinstance(verdict, Wait)
         return verdict
 
@@ -166,6 +169,8 @@ class Desk:
     def _answer(self, ticket: str, verdict: Verdict | PacelineError) -> None:
         if isinstance(verdict, Wait):
             self._due = min(self._due, verdict.at)
+            if ticket in self._waiting:
+                self.waits[ticket] = verdict
             return
         future = self._waiting.get(ticket)
         if isinstance(verdict, PacelineError):

@@ -14,6 +14,8 @@ from paceline import refusals
 from paceline.transcripts.lines import last_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from paceline.refusals import Refusal
 
 ROWS = 12
@@ -32,13 +34,20 @@ def refusal_in(rows: list[dict[str, Any]], since: float, now: float) -> Refusal 
     return None
 
 
-async def refusal_of(path: str | None, since: float, now: float) -> Refusal | None:
-    """Wait for the error row of a request that went at ``since``; None when none comes."""
-    if path is None:
-        return None
+async def refusal_of(
+    transcript: Callable[[], str | None], since: float, now: float
+) -> Refusal | None:
+    """Wait for the error row of a request that went at ``since``; None when none comes.
+
+    Args:
+        transcript: gives the file to look in, None while there is none.
+        since: epoch seconds.
+        now: epoch seconds.
+    """
     with anyio.move_on_after(PATIENCE_S):
         while True:
-            found = refusal_in(last_rows(path, ROWS), since, now)
+            path = transcript()
+            found = refusal_in(last_rows(path, ROWS), since, now) if path else None
             if found is not None:
                 return found
             await anyio.sleep(POLL_S)

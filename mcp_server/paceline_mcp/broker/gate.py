@@ -4,6 +4,7 @@ One request of the model, as the gate sees it::
 
     ask      -> {"id": reservation, "tell": bool}    it may go (id "" : go, nothing to settle)
              -> {"wait": true}                       ask again with the same call
+             either with {"note": text}              a line for the person; "" takes it away
     began                                            the reply began (only when "tell")
     done                                             usage, or none when it was cut off
     refused  -> {"again": bool}                      it came to nothing: send it again?
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from paceline_mcp.broker.session import Session
 
 SLICE_S = 20.0
+FIRST_SLICE_S = 2.0
+"""The first slice is short, so that a person reads soon what is being waited for."""
 FORGET_S = 30.0
 """A call that is not asked again for this long after a slice is over: its request was cancelled."""
 UNKNOWN_TRIES = 10
@@ -80,10 +83,13 @@ class GateDesk:
         if not self.seen:
             self.seen = time.time()
             self.session.beat()
-        greeting = {"set": ENVIRONMENT} if self.settings.mode == options.PACE else {}
+        greeting: dict[str, Any] = {}
+        if self.settings.mode == options.PACE:
+            greeting["set"] = ENVIRONMENT
         if self.settings.mode == options.OFF:
             return {"id": ""}
         task = self._calls.get(call)
+        patience = SLICE_S if task is not None else min(FIRST_SLICE_S, SLICE_S)
         if task is None:
             asked = self.session.ask_of(agent, model, index, time.time())
             asked["attempt"] = attempt
@@ -91,13 +97,15 @@ class GateDesk:
             if self.settings.mode == options.OBSERVE:
                 asked["cls"] = "main"
             task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
-        done, _ = await asyncio.wait({task}, timeout=SLICE_S)
+        done, _ = await asyncio.wait({task}, timeout=patience)
         if not done:
             self._note_wait(call, agent, task)
-            return {"wait": True, **greeting}
+            return {"wait": True, "note": self._note(), **greeting}
         self._calls.pop(call, None)
         self._asked_at.pop(call, None)
-        self._held.discard(call)
+        if call in self._held:
+            self._held.discard(call)
+            greeting["note"] = self._note()
         verdict = task.result() if not task.cancelled() else None
         if not isinstance(verdict, Grant):
             # A ledger that cannot be used holds nobody; a parked request that will not be woken
@@ -153,7 +161,7 @@ class GateDesk:
         agent, model, sent_at = self._sent.pop(reservation, ("", "", time.time()))
         self.desk.ended(reservation)
         now = time.time()
-        found = await evidence.refusal_of(self.session.transcript_of(agent), sent_at, now)
+        found = await evidence.refusal_of(lambda: self.session.transcript_of(agent), sent_at, now)
         if found is None:
             # Cut off by the person, or never sent: nothing was refused.
             await self._quietly(
@@ -182,6 +190,19 @@ class GateDesk:
             "request.revived", agent, time.time(), id=reservation, n=self.revivals[agent]
         )
         return {"again": True}
+
+    def _note(self) -> str:
+        """Return the line a person reads under the prompt while requests wait, "" when none do."""
+        waits = list(self.desk.waits.values())
+        if not waits or not self._held:
+            return ""
+        first = min(waits, key=lambda wait: wait.at)
+        seconds = max(0.0, first.at - time.time())
+        if first.why == "quota":
+            at = time.strftime("%H:%M", time.localtime(first.at))
+            return f"Paceline: {len(waits)} parked until {at}, when the plan's limit resets"
+        what = "for the API to recover" if first.why == "overload" else "for the token limit"
+        return f"Paceline: {len(waits)} waiting {what}, next in {seconds:.0f} s"
 
     def _note_wait(self, call: str, agent: str, task: asyncio.Task[Any]) -> None:
         """Log a long hold once, and take its ticket back when nobody asks for it any more."""

@@ -1,0 +1,146 @@
+"""The main job on the real client: what dies without the plugin is delivered with it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from paceline import account, jsonl
+from paceline.ledger import belief
+from paceline.ledger.store import FileStore
+from paceline.manifest import build_manifest
+from paceline_bench.client import SEED_API, Fanout, fanout
+from paceline_bench.client.home import environment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from paceline_bench.client.result import RunResult
+    from paceline_bench.client.run import Progress
+
+pytestmark = [pytest.mark.client, pytest.mark.timeout(300)]
+
+ROOT = Path(__file__).resolve().parents[2]
+SEED = Fanout(
+    plugin_dir=ROOT,
+    kind="workflow",
+    agents=6,
+    reads=1,
+    max_retries=1,
+    api=SEED_API,
+    timeout_s=200,
+)
+SUBSCRIBER_API = replace(
+    SEED_API, headers="subscriber", number_in_text=False, retry_after=False, refusal_headers=False
+)
+
+
+def tell_the_limit(spec: Fanout) -> Callable[[Path], None]:
+    """Do what ``paceline limits set --model all --itpm N --capacity M`` does, for that home."""
+
+    def told(home: Path) -> None:
+        env = environment(spec, home, "http://127.0.0.1:9")
+        state = env["PACELINE_STATE_DIR"]
+        store = FileStore(str(Path(state, "ledger")), account.account_id(env, state))
+        store.transact(
+            lambda led, now: belief.tell(
+                led,
+                "all",
+                "input",
+                spec.api.itpm,
+                now,
+                source="set",
+                capacity=spec.api.itpm_capacity,
+            )
+        )
+
+    return told
+
+
+def manifest_of(result: RunResult) -> dict[str, Any]:
+    projects = Path(result.home, ".claude", "projects")
+    assert result.session is not None
+    (run,) = build_manifest(str(projects), str(result.state), result.session, now=time.time())[
+        "runs"
+    ]
+    return dict(run)
+
+
+def events_of(result: RunResult) -> list[dict[str, Any]]:
+    assert result.session is not None
+    lines, _ = jsonl.read(str(Path(result.state, "sessions", result.session, "events.jsonl")))
+    return lines
+
+
+@pytest.mark.parametrize(
+    ("auth", "api"), [("api_key", SEED_API), ("oauth", SUBSCRIBER_API)], ids=["key", "subscriber"]
+)
+def test_a_workflow_that_meets_a_limit_nobody_told_delivers_every_agent(
+    client: Callable[[str], Path], auth: Any, api: Any
+) -> None:
+    """[P1] [P4] [P5] Without the plugin five of six die in four seconds (test_seed_failure)."""
+    client("2.1.332")
+    with fanout(replace(SEED, auth=auth, api=api)) as result:
+        assert result.counts.delivered == result.counts.launched == 6, result.debug
+        run = manifest_of(result)
+        settled = [line for line in events_of(result) if line["e"] == "request.settle"]
+    assert (run["verdict"], run["completed"], run["launched"]) == ("complete", 6, 6)
+    assert all(agent["state"] == "completed" for agent in run["agents"])
+    assert len(settled) >= 12
+
+
+def test_hooks_alone_pace_an_older_client_that_is_told_its_limit(
+    client: Callable[[str], Path],
+) -> None:
+    """[P1] No gate on 2.1.240: the same ledger, held in SubagentStart and PostToolBatch."""
+    client("2.1.240")
+    spec = replace(SEED, version="2.1.240", kind="agent")
+    with fanout(spec, prepare=tell_the_limit(spec)) as result:
+        assert result.counts.delivered == result.counts.launched == 6, result.debug
+        run = manifest_of(result)
+        grants = [line for line in events_of(result) if line["e"] == "request.grant"]
+    assert result.counts.refusals <= 6
+    assert (run["verdict"], run["completed"]) == ("complete", 6)
+    assert {line["by"] for line in grants} == {"hook"}
+
+
+def test_with_its_server_killed_a_session_is_no_worse_than_without_the_plugin(
+    client: Callable[[str], Path],
+) -> None:
+    """[P7] The server dies as soon as it has spoken; everything still ends, nothing hangs."""
+    client("2.1.332")
+    killed: list[int] = []
+
+    def kill_the_server(progress: Progress) -> None:
+        for gate in Path(progress.home, "state").glob("sessions/*/gate"):
+            pid = int(gate.read_text(encoding="ascii") or "0")
+            if pid and pid not in killed:
+                killed.append(pid)
+                os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    roomy = replace(SEED_API, itpm=2_000_000, itpm_capacity=None)
+    spec = replace(SEED, kind="agent", agents=3, reads=2, api=roomy)
+    with fanout(spec, progress=kill_the_server) as result:
+        assert killed, "no server was seen"
+        assert not result.timed_out
+        assert result.exit_code == 0
+        assert result.counts.delivered == result.counts.launched == 3
+
+
+def test_a_session_without_a_fan_out_is_untouched(client: Callable[[str], Path]) -> None:
+    """[P7] Nothing is said, nothing is held, nothing is added to what the person sees."""
+    client("2.1.332")
+    plain = replace(SEED, kind="none", plugin_dir=None, api=replace(SEED_API, itpm=2_000_000))
+    with fanout(plain) as without, fanout(replace(plain, plugin_dir=ROOT)) as result:
+        assert result.exit_code == without.exit_code == 0
+        assert result.result == without.result
+        assert result.counts.requests == without.counts.requests
+        events = events_of(result)
+    assert not [line for line in events if line["e"] in {"request.wait", "fault"}]
+    assert all(line["waited"] < 1.0 for line in events if line["e"] == "request.grant")

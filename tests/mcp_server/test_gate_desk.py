@@ -1,0 +1,252 @@
+"""The gate's conversation with its server, over MCP in one process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp import Client
+
+from gate_talk import FAMILY, MODEL, SESSION, called, gate
+from paceline_mcp.broker import evidence
+from paceline_mcp.broker import gate as gate_module
+
+if TYPE_CHECKING:
+    from gate_talk import Bench
+
+pytestmark = pytest.mark.anyio
+
+AGENT = "a0123456789abcdef"
+SECONDS = 30.0
+THROTTLED = {
+    "type": "assistant",
+    "isSidechain": True,
+    "agentId": AGENT,
+    "isApiErrorMessage": True,
+    "apiErrorStatus": 429,
+    "error": "rate_limit",
+    "message": {
+        "role": "assistant",
+        "model": "<synthetic>",
+        "content": [
+            {
+                "type": "text",
+                "text": "API Error: Request rejected (429) \u00b7 This request would exceed your "
+                "organization's rate limit of 60,000 input tokens per minute",
+            }
+        ],
+    },
+}
+
+
+def stamped(row: dict[str, Any]) -> dict[str, Any]:
+    return {**row, "timestamp": datetime.now(UTC).isoformat().replace("+00:00", "Z")}
+
+
+async def test_a_request_is_reserved_before_it_goes_and_settled_with_what_it_used(
+    bench: Bench,
+) -> None:
+    bench.tell(240_000, 60_000)
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        held = bench.ledger().reservations[pass_["id"]]
+        assert held.amounts["input"] > 1000
+        usage = {"input_tokens": 10, "cache_creation_input_tokens": 500, "output_tokens": 20}
+        await gate(client, op="done", id=pass_["id"], usage=usage)
+        ledger = bench.ledger()
+    assert not ledger.reservations
+    assert ledger.totals.taken == ledger.totals.settled
+    level = ledger.families[FAMILY].buckets["input"].level
+    assert 60_000 * 0.96 - 510 <= level <= 60_000 * 0.96
+    (settled,) = bench.events("request.settle")
+    assert (settled["input"], settled["cache_creation"]) == (10, 500)
+
+
+async def test_a_hold_is_answered_in_slices_and_the_same_call_is_granted_later(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[P2] The wait is the server's; the gate only asks again."""
+    monkeypatch.setattr(gate_module, "SLICE_S", 0.05)
+    bench.tell(60_000, 10_000)
+    async with Client(bench.server()) as client:
+        first = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        usage = {"cache_creation_input_tokens": 10_500}
+        await gate(client, op="done", id=first["id"], usage=usage)
+        answers = []
+        async with asyncio.timeout(SECONDS):
+            while True:
+                asked = {"call": "c2", "agent": AGENT, "model": MODEL, "index": 1}
+                answer = await gate(client, op="ask", **asked)
+                answers.append(answer)
+                if not answer.get("wait"):
+                    break
+    assert len(answers) > 1
+    assert answers[-1]["id"]
+    assert len(bench.events("request.wait")) == 1
+    assert bench.events("request.grant")[-1]["waited"] > 0
+
+
+async def test_a_throttled_request_is_sent_again_and_the_number_in_its_text_is_believed(
+    bench: Bench,
+) -> None:
+    """[P1] [P4] [\u00a76 throttle] The agent lives on; the next request is paced by the number."""
+    bench.transcript()
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        bench.agent_row(AGENT, stamped(THROTTLED))
+        answer = await gate(client, op="refused", id=pass_["id"], attempt=0)
+        limits = bench.ledger().families[FAMILY].buckets["input"]
+    assert answer == {"again": True}
+    assert (limits.limit, limits.source) == (60_000, "text")
+    (refused,) = bench.events("request.refused")
+    assert (refused["cause"], refused["limit"]) == ("throttle", 60_000)
+    assert len(bench.events("request.revived")) == 1
+
+
+async def test_a_row_that_is_written_late_is_waited_for(bench: Bench) -> None:
+    bench.transcript()
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        asking = asyncio.create_task(gate(client, op="refused", id=pass_["id"], attempt=0))
+        await asyncio.sleep(0)  # it asks before the row is there
+        bench.agent_row(AGENT, stamped(THROTTLED))
+        assert await asyncio.wait_for(asking, SECONDS) == {"again": True}
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "text"),
+    [
+        (401, "authentication_failed", "API Error: 401 invalid x-api-key"),
+        (400, "invalid_request", "API Error: 400 messages: at least one is required"),
+    ],
+)
+async def test_what_waiting_cannot_help_is_not_sent_again(
+    bench: Bench, status: int, error: str, text: str
+) -> None:
+    """[\u00a76 auth] [\u00a76 invalid]"""
+    bench.transcript()
+    row = {**THROTTLED, "apiErrorStatus": status, "error": error}
+    row["message"] = {"role": "assistant", "content": [{"type": "text", "text": text}]}
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        bench.agent_row(AGENT, stamped(row))
+        assert await gate(client, op="refused", id=pass_["id"], attempt=0) == {"again": False}
+    assert not bench.ledger().reservations
+
+
+async def test_a_request_that_was_cut_off_is_given_back_and_not_sent_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person interrupted: no error row stands in the transcript, nothing was refused."""
+    monkeypatch.setattr(evidence, "PATIENCE_S", 0.05)
+    bench.transcript()
+    bench.agent_row(AGENT, {"type": "user", "message": {"role": "user", "content": "go"}})
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        assert await gate(client, op="refused", id=pass_["id"], attempt=0) == {"again": False}
+    assert not bench.ledger().reservations
+    assert not bench.events("request.refused")
+
+
+async def test_a_revived_request_costs_again_all_that_it_carries(bench: Bench) -> None:
+    """What tools brought in before the refused request is still to be sent."""
+    bench.transcript()
+    bench.log(t=time.time(), e="agent.start", agent=AGENT, type="general-purpose")
+    async with Client(bench.server()) as client:
+        first = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        await gate(client, op="done", id=first["id"], usage={"input_tokens": 5000})
+        bench.log(t=time.time(), e="batch", agent=AGENT, ids=["toolu_1"], tokens=20_000)
+        second = await gate(client, op="ask", call="c2", agent=AGENT, model=MODEL, index=1)
+        bench.agent_row(AGENT, stamped(THROTTLED))
+        await gate(client, op="refused", id=second["id"], attempt=0)
+        bench.tell(6_000_000, 6_000_000)
+        third = await gate(client, op="ask", call="c3", agent=AGENT, model=MODEL, index=1)
+        cost = bench.ledger().reservations[third["id"]].amounts["input"]
+    assert cost >= 20_000
+
+
+async def test_many_waiting_calls_are_one_transaction_a_tick(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gate_module, "SLICE_S", 0.2)
+    bench.tell(60_000, 10_000)
+    transactions = 0
+    plain = type(bench.store).transact
+
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        nonlocal transactions
+        transactions += 1
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(bench.store), "transact", counted)
+    async with Client(bench.server()) as client:
+        asks = [
+            gate(client, op="ask", call=f"c{n}", agent=f"a{n:016x}", model=MODEL, index=0)
+            for n in range(40)
+        ]
+        answers = await asyncio.wait_for(asyncio.gather(*asks), SECONDS)
+    assert sum(bool(answer.get("wait")) for answer in answers) >= 30
+    assert transactions < 20
+
+
+async def test_a_ledger_that_cannot_be_used_holds_nobody(bench: Bench) -> None:
+    """[P7] The state folder is a file: everybody goes at once, with nothing to settle."""
+    (bench.home / "state").write_text("in the way", encoding="utf-8")
+    async with Client(bench.server()) as client:
+        answer = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        status = await called(client, "budget_status")
+    assert answer["id"] == ""
+    assert status["buckets"] == []
+
+
+async def test_the_hooks_see_that_a_gate_is_alive_and_that_it_has_gone(bench: Bench) -> None:
+    from paceline_hooks.presence import gate_alive
+
+    async with Client(bench.server()) as client:
+        assert not gate_alive(bench.state, SESSION, time.time())
+        await gate(client, op="ask", call="c1", agent="", model=MODEL, index=0)
+        assert gate_alive(bench.state, SESSION, time.time())
+    assert not gate_alive(bench.state, SESSION, time.time())
+
+
+async def test_a_person_is_never_queued_behind_agents(bench: Bench) -> None:
+    """[P7] [I5] The main thread goes at once with the bucket in debt."""
+    bench.tell(60_000, 10_000)
+    async with Client(bench.server()) as client:
+        first = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        usage = {"cache_creation_input_tokens": 50_000}
+        await gate(client, op="done", id=first["id"], usage=usage)
+        started = time.monotonic()
+        asked = gate(client, op="ask", call="c2", agent="", model=MODEL, index=0)
+        answer = await asyncio.wait_for(asked, gate_module.SLICE_S / 2)
+    assert answer["id"]
+    assert time.monotonic() - started < gate_module.SLICE_S
+
+
+@pytest.mark.parametrize(("mode", "paced"), [("off", False), ("observe", True)])
+async def test_a_mode_that_does_not_pace_holds_nobody_and_changes_no_variable(
+    bench: Bench, mode: str, *, paced: bool
+) -> None:
+    bench.tell(60_000, 10_000)
+    async with Client(bench.server(PACELINE_MODE=mode)) as client:
+        for n in range(5):
+            asked = {"call": f"c{n}", "agent": f"a{n:016x}", "model": MODEL, "index": 0}
+            answer = await gate(client, op="ask", **asked)
+            assert "wait" not in answer
+            assert "set" not in answer
+            assert bool(answer["id"]) is paced
+
+
+async def test_a_server_that_goes_gives_back_what_its_requests_held(bench: Bench) -> None:
+    """[I2]"""
+    bench.tell(240_000, 60_000)
+    async with Client(bench.server()) as client:
+        await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        assert bench.ledger().reservations
+    ledger = bench.ledger()
+    assert not ledger.reservations
+    assert not ledger.tickets
+    assert ledger.totals.released == ledger.totals.taken > 0
