@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from paceline_bench.client.run import Progress
     from paceline_bench.demo import Demo, Outcome, Story
 
+ASKED = "asked for"
+"""The reason of :attr:`paceline_bench.demo.Story.reason` when the stand-in was wanted."""
+
 TITLES = {"without": "without Paceline", "with": "with Paceline"}
 
 
@@ -124,7 +127,7 @@ def _show(story: Story) -> None:
 
     console = Console()
     if story.reason:
-        typer.echo(f"No real client ({plain(story.reason)}): a stand-in drove the same hooks.")
+        typer.echo(f"{_plain_reason(story.reason)} A stand-in drove the same hooks and ledger.")
     table = Table(title=None, show_edge=False, pad_edge=False)
     table.add_column("")
     table.add_column(TITLES["without"], justify="right")
@@ -134,11 +137,16 @@ def _show(story: Story) -> None:
     console.print(table)
     lost = story.without.counts.dropped
     if story.paced.whole and lost:
-        typer.echo(f"{lost} agents that were lost without Paceline delivered with it.")
+        agents = "agent that was" if lost == 1 else "agents that were"
+        typer.echo(f"{lost} {agents} lost without Paceline delivered with it.")
     elif story.paced.whole:
         typer.echo("Nobody was lost on either side; try --agents 12.")
     else:
         typer.echo("Paceline lost agents; next: paceline doctor")
+
+
+def _plain_reason(reason: str) -> str:
+    return "As asked:" if reason == ASKED else f"No real client: {plain(reason)}."
 
 
 def _rows(without: Outcome, paced: Outcome) -> list[tuple[str, str, str]]:
