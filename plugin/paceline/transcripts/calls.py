@@ -1,4 +1,4 @@
-"""Calls that launch, continue or stop agents, as the thread that made them recorded it.
+"""Calls that launch or stop agents, as the thread that made them recorded it.
 
 A thread is the main transcript or, for nested agents, an agent's own. Everything here comes from
 rows the client wrote: tool calls, their structured results (``toolUseResult``) and the
@@ -117,7 +117,6 @@ class Calls:
         outcomes: by tool_use id.
         notices: the last notification by task id (an agent's id, or a workflow's task id).
         stopped: task ids a ``TaskStop`` call ended, with its time.
-        continued: agents that ``SendMessage`` woke, with the last time.
     """
 
     def __init__(self) -> None:
@@ -125,7 +124,6 @@ class Calls:
         self.outcomes: dict[str, Outcome] = {}
         self.notices: dict[str, Outcome] = {}
         self.stopped: dict[str, float] = {}
-        self.continued: dict[str, float] = {}
 
     def add_assistant(self, row: Mapping[str, Any], at: float) -> None:
         """Take the launching calls of an assistant row."""
@@ -143,7 +141,7 @@ class Calls:
                 self.launches.setdefault(call, launch)
 
     def add_user(self, row: Mapping[str, Any], at: float) -> None:
-        """Take the results of launching calls, wake-ups, stops and notifications of a user row."""
+        """Take the results of launching calls, stops and notifications of a user row."""
         message = row.get("message")
         content = message.get("content") if isinstance(message, dict) else None
         if isinstance(content, str):
@@ -164,9 +162,6 @@ class Calls:
                 self._add_plain(call, block, at)
 
     def _add_result(self, call: str, result: Mapping[str, Any], at: float) -> None:
-        woken = ident(result.get("resumedAgentId"))
-        if woken:
-            self.continued[woken] = at
         task = ident(result.get("task_id"))
         if task and text_of(result.get("message")).startswith("Successfully stopped"):
             self.stopped[task] = at

@@ -1,7 +1,7 @@
 """The main thread's transcript: which agents it launched, and what the client told it of them.
 
 Most of a long transcript is of no interest here, so a line is looked at as bytes first; only rows
-that name a launch, a result of one, a wake-up, a stop, a notification or an error are decoded.
+that name a launch, a result of one, a stop, a notification or an error are decoded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from paceline.refusals import Refusal
 
 _LAUNCHES = (b'"Agent"', b'"Task"', b'"Workflow"')
-_RESULTS = (b'"agentId"', b'"runId"', b'"resumedAgentId"', b'"task_id"')
+_RESULTS = (b'"agentId"', b'"runId"', b'"task_id"')
 _PASSED_OVER = (b'{"type":"attachment"', b'{"type":"api-request', b'{"type":"file-history')
 _PLAIN_MAX = 64 * 1024
+_EDGE = 700
+"""Bytes of a row's beginning and end that tell its kind."""
 
 
 class Thread:
@@ -56,17 +58,21 @@ def read_thread(path: str, now: float, *, usage: bool = False) -> Thread:
 
 
 def _wanted(line: bytes, *, usage: bool) -> bool:
+    """Say whether a line needs decoding. Every look at it costs, so its kind is found first."""
     if line.startswith(_PASSED_OVER):
         return False
-    if b'"tool_use"' in line and any(name in line for name in _LAUNCHES):
-        return True
-    if b'"toolUseResult"' in line and any(name in line for name in _RESULTS):
-        return True
-    if b"<task-notification>" in line or b'"isApiErrorMessage"' in line:
-        return True
-    if len(line) < _PLAIN_MAX and b'"tool_result"' in line and b'"agentId"' not in line:
-        return b'"is_error"' in line or b"API Error" in line
-    return usage and b'"assistant"' in line
+    edges = line[:_EDGE] + line[-_EDGE:]
+    if b'"assistant"' in edges:
+        return (
+            usage
+            or b'"isApiErrorMessage"' in line
+            or (b'"tool_use"' in line and any(name in line for name in _LAUNCHES))
+        )
+    if b'"user"' in edges and b'"tool_result"' in line:
+        if any(name in line for name in _RESULTS):
+            return True
+        return len(line) < _PLAIN_MAX and (b'"is_error"' in line or b"API Error" in line)
+    return b"<task-notification>" in line
 
 
 def _add(thread: Thread, line: bytes, now: float, *, usage: bool) -> None:
