@@ -156,10 +156,18 @@ def _keep(state_dir: str, run: Mapping[str, Any], dead: Sequence[Ticket], script
     paths.make_private(folder)
     name = ladder.ticket_id(dead[0].run, "\n".join(one.ticket for one in dead), 0)
     path = os.path.join(folder, name + ".js")
+    if _text(path) == script:
+        return path
     fresh = f"{path}.{os.getpid()}"
     with open(fresh, "w", encoding="utf-8", errors="surrogatepass", newline="\n") as file:
         file.write(script)
-    os.replace(fresh, path)
+    try:
+        os.replace(fresh, path)
+    except PermissionError:
+        # On Windows while somebody has it open; of that name there is but one content that runs.
+        os.unlink(fresh)
+        if not os.path.exists(path):
+            raise
     return path
 
 
