@@ -182,7 +182,8 @@ def _wait(room: _Room) -> None:
 
 def _settle(room: _Room) -> None:
     """Settle the agent's open reservation with what its transcript says was used."""
-    from paceline.ledger import settle
+    from paceline.families import family_of
+    from paceline.ledger import charge
     from paceline.ledger.verdicts import Usage
     from paceline.transcripts import place
 
@@ -197,7 +198,9 @@ def _settle(room: _Room) -> None:
     _, used, model = found[-1]
     usage = Usage(used["input"], used["cache_creation"], used["cache_read"], used["output"])
     room.store.transact(
-        lambda ledger, at: settle.settle(ledger, str(grant["id"]), usage, at, room.policy)
+        lambda ledger, at: charge.settle_as(
+            ledger, str(grant["id"]), family_of(model), usage, at, room.policy
+        )
     )
     room.append("request.settle", id=str(grant["id"]), model=model, **used)
 
@@ -205,8 +208,8 @@ def _settle(room: _Room) -> None:
 def _charge_main(room: _Room) -> None:
     """Charge what the main thread used since: nobody held it, but it spent the same budget."""
     from paceline.families import family_of
-    from paceline.ledger import admit, settle
-    from paceline.ledger.verdicts import Grant, Usage
+    from paceline.ledger import charge
+    from paceline.ledger.verdicts import Usage
 
     if not room.transcript:
         return
@@ -216,27 +219,24 @@ def _charge_main(room: _Room) -> None:
             continue
         usage = Usage(used["input"], used["cache_creation"], used["cache_read"], used["output"])
 
-        def charge(ledger: Any, at: float, model: str = model, usage: Usage = usage) -> None:
-            family = family_of(model)
-            admit.enqueue(
+        def spend(
+            ledger: Any, at: float, mark: str = mark, model: str = model, usage: Usage = usage
+        ) -> bool:
+            return charge.charge(
                 ledger,
-                ticket=f"m{room.session}",
-                family=family,
+                mark,
+                family=family_of(model),
                 session=room.session,
-                agent="",
-                cls="main",
-                amounts={"input": usage.input + usage.cache_creation},
+                usage=usage,
                 now=at,
+                policy=room.policy,
             )
-            verdicts = admit.tick(ledger, [f"m{room.session}"], at, room.policy)
-            for verdict in verdicts.values():
-                if isinstance(verdict, Grant):
-                    settle.settle(ledger, verdict.reservation, usage, at, room.policy)
 
-        room.store.transact(charge)
+        room.counted.add(mark)
+        if not room.store.transact(spend):
+            continue
         line = {"t": round(time.time(), 3), "e": "request.settle", "agent": None, "id": mark}
         jsonl.append(room.log, {**line, "model": model, **used})
-        room.counted.add(mark)
 
 
 def _replies(path: str, now: float) -> list[tuple[str, dict[str, int], str, float]]:
@@ -264,7 +264,12 @@ def _model(room: _Room) -> str:
     if known:
         return known
     replies = _replies(room.transcript, room.now) if room.transcript else []
-    return replies[-1][2] if replies else DEFAULT_MODEL
+    if replies:
+        return replies[-1][2]
+    # Nothing is written yet: most likely what this account used last.
+    kinds = room.store.snapshot().prefixes
+    newest = max(kinds, key=lambda key: kinds[key].at, default="")
+    return newest.split("|", 1)[0] or DEFAULT_MODEL
 
 
 def _find_filelock(state: str) -> None:

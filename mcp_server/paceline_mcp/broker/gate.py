@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from paceline import settings as options
 from paceline.errors import PacelineError
 from paceline.families import family_of
-from paceline.ledger import refuse, settle
+from paceline.ledger import charge, refuse, settle
 from paceline.ledger.refuse import Refused
 from paceline.ledger.verdicts import Drop, Grant, Usage
 from paceline_mcp.broker import evidence
@@ -151,8 +151,11 @@ class GateDesk:
             cache_read=counted.cache_read,
             output=counted.output,
         )
+        family = family_of(str(usage.get("model") or asked_model))
         await self._quietly(
-            lambda led, now: settle.settle(led, reservation, counted, now, self.desk.policy)
+            lambda led, now: charge.settle_as(
+                led, reservation, family, counted, now, self.desk.policy
+            )
         )
         return {}
 
