@@ -100,7 +100,8 @@ def test_the_tables_of_the_readme_name_files_that_exist() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     link = re.compile(r"\]\(([^)#:]+?)(?:#[^)]*)?\)")
-    pages = [file for file in tracked() if file.suffix == ".md"]
+    samples = ROOT / "tests"  # pages there are what an estimate is tried on
+    pages = [f for f in tracked() if f.suffix == ".md" and not f.is_relative_to(samples)]
     dead = [
         f"{file.relative_to(ROOT)} -> {target}"
         for file in pages
