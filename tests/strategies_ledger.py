@@ -193,6 +193,8 @@ class Witness:
         for dimension in DIMENSIONS:
             meter = self.meters.get((of.family, dimension))
             if meter is not None:
-                net = tokens.get(dimension, 0.0) - back.get(dimension, 0.0)
-                least = min(least, meter.take(net, now))
+                taken = tokens.get(dimension, 0.0)
+                left = meter.take(taken - back.get(dimension, 0.0), now)
+                if taken > 0:
+                    least = min(least, left)
         return least

@@ -50,6 +50,7 @@ LEASE_MAX_S = 3600.0
 TICKET_FRESH_S = 8.0
 """A ticket with more than that left need not be noted again."""
 WAITED_S = 0.05
+SLOT_LEAST_S = 0.005
 LOOK_AGAIN_S = 0.5
 """A ticket that waits for others to end, not for tokens, looks again after this."""
 LOOK_PAST = 64
@@ -166,17 +167,30 @@ def enqueue(
 
 
 def tick(
-    ledger: Ledger, mine: Iterable[str], now: float, policy: Policy, *, slots: bool = True
+    ledger: Ledger,
+    mine: Iterable[str],
+    now: float,
+    policy: Policy,
+    *,
+    slots: bool = True,
+    renew: bool = True,
 ) -> dict[str, Verdict]:
     """Grant what may go of the caller's tickets, and tell the others when to ask again.
 
-    With ``slots`` false only grants are sure to be told (for a caller that needs no slot).
+    Args:
+        ledger: changed in place.
+        mine: the caller's tickets.
+        now: epoch seconds.
+        policy: of the ledger.
+        slots: whether to tell everybody's slot; without, only grants are sure to be told.
+        renew: whether to look at each ticket of ``mine``: keep it from being forgotten, and tell
+            that it is gone. Once a second is enough for a caller that asks more often.
     """
     now = advance(ledger, now)
     mine = mine if isinstance(mine, set) else set(mine)
     verdicts: dict[str, Verdict] = {}
-    names: dict[str, None] = {}
-    for ticket_id in mine:
+    names: dict[str, None] = {} if renew else dict.fromkeys(ledger.queues)
+    for ticket_id in mine if renew else ():
         ticket = ledger.tickets.get(ticket_id)
         if ticket is None:
             verdicts[ticket_id] = Drop(ticket_id, "gone")
@@ -204,6 +218,10 @@ def _tick_family(
     gone: list[str] = []
     for ticket, amounts, leads in order.in_turn(ledger, name, now):
         own = ticket.id in mine
+        output = view.rates["output"]
+        if output is not None and amounts["output"] > output.capacity:
+            # Only a bound: what is not written is not counted, so more than all is never needed.
+            amounts["output"] = output.capacity
         held = _held(ledger, family, ticket, now, policy)
         if held is not None:
             verdict: Verdict | None = held
@@ -259,7 +277,7 @@ def _waits(
             if own:
                 blocked.overtaken += part
             return None
-    wait = Wait(ticket.id, now + (_slot(view, amounts) or LOOK_AGAIN_S), "turn")
+    wait = Wait(ticket.id, now + max(SLOT_LEAST_S, _slot(view, amounts) or LOOK_AGAIN_S), "turn")
     if blocked is None:
         view.blocked = ticket
         view.allowance = policy.overtake - ticket.overtaken

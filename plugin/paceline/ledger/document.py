@@ -172,7 +172,16 @@ def _rows(value: Any) -> list[list[Any]]:
     if not isinstance(value, list):
         raise DamagedError("what was sent is no list")
     for row in value:
-        if tuple(map(type, row)) != ROW or not math.isfinite(row[0] + row[1]) or row[1] < 0:
+        if tuple(map(type, row)) != ROW:
+            at, tokens, accepted, reservation, waited = row
+            row[:] = (
+                _number(at),
+                _number(tokens),
+                _whole(accepted),
+                _text(reservation),
+                _whole(waited),
+            )
+        if not math.isfinite(row[0] + row[1]) or row[1] < 0:
             raise DamagedError(f"{row!r} was never sent")
     return value
 

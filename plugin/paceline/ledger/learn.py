@@ -164,7 +164,7 @@ def bounds(learner: Learner) -> tuple[float | None, float | None]:
             if stretch < STRETCH_S:
                 break
             if ok1 and not ok2 and i >= unbroken:
-                bound = (before[j] - before[i] - c1 + c2) / stretch
+                bound = max(0.0, before[j] - before[i] - c1 + c2) / stretch
                 high = bound if high is None else min(high, bound)
             elif ok2 and not ok1:
                 bound = (before[j] + c2 - before[i] - c1) / stretch

@@ -21,9 +21,11 @@ TTL_S = 300.0
 LEADER_S = 12.0
 """Seconds followers wait for a leader's reply to begin at most."""
 LEADER_POLL_S = 1.0
-COLD_FIRST, WARM_FIRST, OUTPUT_FIRST = 9000.0, 2500.0, 400.0
+COLD_FIRST, WARM_FIRST = 9000.0, 2500.0
 """Before anything was settled: first requests of agents were 6.8k to 8.2k tokens by bytes/4, of
 which 4.5k to 6k came from the cache for the siblings (measured on client 2.1.332)."""
+OUTPUT_LEAST = 1.0
+"""Output tokens of a reply of which nothing is known: it waits at least until none are owed."""
 RATE = 0.5
 """Weight of the newest first request in what is learned."""
 SHARED_LEAST = 500.0
@@ -50,15 +52,17 @@ def first_cost(ledger: Ledger, key: str, *, warm: bool) -> float:
 
 def amounts_of(ledger: Ledger, ticket: Ticket, now: float) -> tuple[Amounts, bool]:
     """Return what a ticket would take now, and whether it would lead."""
-    if not ticket.first or not ticket.prefix:
-        if not ticket.estimated:
-            return ticket.amounts, False
-        expected = ticket.estimated * correct.factor(ledger.corrections, ticket.family)
-        return {**ticket.amounts, "input": ticket.amounts.get("input", 0.0) + expected}, False
     known = ledger.prefixes.get(ticket.prefix)
+    amounts = dict(ticket.amounts)
+    if "output" not in amounts:
+        amounts["output"] = known.output if known is not None and known.output else OUTPUT_LEAST
+    if not ticket.first or not ticket.prefix:
+        if ticket.estimated:
+            expected = ticket.estimated * correct.factor(ledger.corrections, ticket.family)
+            amounts["input"] = amounts.get("input", 0.0) + expected
+        return amounts, False
     unshared = known is not None and known.unshared >= UNSHARED
     warm = known is not None and known.warm_until > now and not unshared
-    amounts = dict(ticket.amounts)
     amounts["input"] = amounts.get("input", 0.0) + first_cost(ledger, ticket.prefix, warm=warm)
     return amounts, not warm and not unshared
 

@@ -54,8 +54,8 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     Raises:
         UsageError: a negative, infinite or absurd size.
     """
-    for name in ("input", "cache_creation", "cache_read", "output"):
-        check_number(getattr(usage, name), name)
+    new, written = check_number(usage.input, "input"), check_number(usage.cache_creation, "cache")
+    read, output = check_number(usage.cache_read, "cache"), check_number(usage.output, "output")
     now = advance(ledger, now)
     reservation = ledger.drop_reservation(reservation_id)
     late = reservation is None
@@ -63,9 +63,9 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
         reservation = ledger.lost.pop(reservation_id, None)
         if reservation is None:
             return False
-    counted = float(usage.input + usage.cache_creation)
+    counted = new + written
     family = ledger.family(reservation.family)
-    actual = {"requests": 1.0, "input": counted, "output": usage.output}
+    actual = {"requests": 1.0, "input": counted, "output": output}
     # A lost reservation was given back when it expired, unless it counted as spent.
     given_back = late and not reservation.spent_if_lost
     for dimension in DIMENSIONS:
@@ -87,9 +87,7 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
             reservation.estimated,
             counted - reservation.fixed,
         )
-    prefix.learned(
-        ledger, reservation, usage.input + usage.cache_creation, usage.cache_read, usage.output, now
-    )
+    prefix.learned(ledger, reservation, counted, read, output, now)
     whole = ledger.family(ALL)
     if breakers.succeeded(family.breaker, reservation.id, reservation.at):
         _stagger(family, now)
