@@ -14,6 +14,7 @@ import pytest
 
 import paceline
 from paceline.settings import Settings, load, problems
+from paceline_mcp.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAKS = re.compile(r"(?<![\w.])/(?:root|work)/|[.]pyenv\b")
@@ -119,6 +120,11 @@ def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
         if found := LEAKS.search(text):
             leaks.append(f"{file.relative_to(ROOT)}: {found[0]}")
     assert leaks == []
+
+
+def test_every_command_is_in_the_readme() -> None:
+    named = set(re.findall(r"^\| `paceline ([a-z]+)", page("README.md"), re.MULTILINE))
+    assert named == set(COMMANDS)
 
 
 def test_the_skills_say_when_to_use_them() -> None:
