@@ -171,7 +171,7 @@ def _corpus(cache: Path) -> list[Sample]:
 
 
 def _labels(cache: Path, samples: Sequence[Sample], tokenizer: str) -> list[Labelled]:
-    key = hashlib.sha256(f"{_digest(samples)} {tokenizer} {model.CHUNK.pattern!r}".encode())
+    key = hashlib.sha256(f"{_digest(samples)} {tokenizer} {model.CHUNK!r}".encode())
     kept = cache / f"labels-{tokenizer}-{key.hexdigest()[:12]}.pickle"
     if kept.exists():
         return list(pickle.loads(kept.read_bytes()))

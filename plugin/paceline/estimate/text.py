@@ -9,9 +9,10 @@ characters, once, and remembered. The prices are data, ``weights_v3.json`` and
 from __future__ import annotations
 
 import itertools
-import json
 import os
-import re
+
+from paceline import codec
+from paceline.estimate import cut
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,15 +36,13 @@ _SEPARATORS = str.maketrans(".@[:", "----")
 # One chunk: a word of any script written in words; a number, a symbol or a run of CJK, Hangul or
 # emoji with the single spaces beside it (which cost a token there and nothing between words); or
 # what stands between. One byte class a branch, so the scan is linear whatever the text.
-CHUNK = re.compile(
+CHUNK = (
     rb"[A-Za-z\x80-\xbf\xc3-\xe1\xe3]+"
     rb"| ?0+ ?"
     rb"| ?[\xc0-\xc2\xe2\xe4-\xff][\x80-\xc2\xe2\xe4-\xff]* ?"
     rb"|[^A-Za-z0\x80-\xff]+"
 )
 _ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
-
-_CHUNKS = CHUNK.findall
 
 _LETTERS = b"^abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LETTER_INDEX = bytes(max(_LETTERS.find(byte), 0) for byte in range(256))
@@ -123,12 +122,21 @@ def tokens(text: str, tokenizer: str) -> int:
 def tokens_of(data: bytes, tokenizer: str) -> int:
     """Return the expected tokens of UTF-8 ``data``; bytes that are not UTF-8 cost something too."""
     prices = _prices(V3 if tokenizer == V3 else V47)
-    return (sum(map(prices.__getitem__, chunks(data))) + UNIT // 2) // UNIT
+    parts = cut.cut(data.translate(_ZEROED))
+    if parts is None:
+        total = sum(map(prices.__getitem__, chunks(data)))
+    else:
+        words, pieces, codes = parts
+        table = _Pieces(prices, codes) if codes else prices.pieces
+        total = sum(map(prices.__getitem__, words)) + sum(map(table.__getitem__, pieces))
+    return (total + UNIT // 2) // UNIT
 
 
 def chunks(data: bytes) -> list[bytes]:
     """Return ``data`` cut into chunks, every digit as 0; joined again they are ``data``."""
-    return _CHUNKS(data.translate(_ZEROED))
+    import re  # as dear as the whole rest of a hook: only where `cut` gives up, and for the fit
+
+    return re.findall(CHUNK, data.translate(_ZEROED))
 
 
 def shape(word: bytes) -> int:
@@ -200,16 +208,33 @@ def spread(kind: str, tokenizer: str) -> tuple[float, float]:
     return low, high
 
 
+class _Pieces(dict[bytes, int]):
+    """What stands between two words, to its price."""
+
+    __slots__ = ("_codes", "_prices")
+
+    def __init__(self, prices: _Prices, codes: dict[bytes, bytes]) -> None:
+        super().__init__()
+        self._prices = prices
+        self._codes = codes
+
+    def __missing__(self, piece: bytes) -> int:
+        chunks = cut.between(piece, self._codes)
+        price = self[piece] = sum(map(self._prices.__getitem__, chunks))
+        return price
+
+
 class _Prices(dict[bytes, int]):
     """Chunk to price; a chunk that is not there yet is priced from what it is made of."""
 
-    __slots__ = ("_between", "_pairs", "_scripts", "_shapes", "learned", "spread")
+    __slots__ = ("_between", "_pairs", "_scripts", "_shapes", "learned", "pieces", "spread")
 
     def __init__(self, weights: dict[str, Any]) -> None:
         super().__init__()
         for price, joined in weights["chunks"].items():
             self.update(dict.fromkeys(joined.encode().split(SEPARATOR.encode()), int(price)))
         self.learned = len(self)
+        self.pieces = _Pieces(self, {})
         self.spread: dict[str, list[float]] = weights.get("spread") or {"": [0.9, 1.1]}
         self._pairs: list[list[int]] = weights["pairs"]
         self._shapes: list[int] = weights["shapes"]
@@ -250,8 +275,8 @@ _loaded: dict[str, _Prices] = {}
 
 def _prices(tokenizer: str) -> _Prices:
     prices = _loaded.get(tokenizer)
-    if prices is None or len(prices) > prices.learned + _REMEMBERED:
+    if prices is None or len(prices) + len(prices.pieces) > prices.learned + _REMEMBERED:
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"weights_{tokenizer}.json")
         with open(path, encoding="utf-8") as file:
-            prices = _loaded[tokenizer] = _Prices(json.load(file))
+            prices = _loaded[tokenizer] = _Prices(codec.loads(file.read()))
     return prices
