@@ -16,11 +16,14 @@ class Policy:
     Attributes:
         headroom: fraction of a bucket's capacity never used (see ``bucket.rate_of``).
         overtake: fraction of the capacity that may go ahead of a first ticket that does not fit.
+            None by default: tokens saved for it are not idle, since a bucket overflows only when
+            it is full; and with a quarter, 40 agents that read files of mixed sizes under a hidden
+            limit waited past their caches' life and spent half as many tokens again.
         park_max: seconds a request is parked for a known reset at most, then it is dropped.
     """
 
     headroom: float = 0.04
-    overtake: float = 0.25
+    overtake: float = 0.0
     park_max: float = 6 * 3600.0
 
 
