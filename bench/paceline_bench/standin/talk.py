@@ -61,7 +61,8 @@ class Talk:
         Raises:
             RefusedError: refused, and no retry is left or would help.
         """
-        for attempt in range(self.retries + 1):
+        attempt = 0
+        while True:
             self.transcript.attempt()
             status, headers, answer = self._post()
             if status == 200:
@@ -70,12 +71,12 @@ class Talk:
                 return answer
             wait = _delay(attempt, headers)
             if status not in RETRIED or attempt == self.retries or wait is None:
-                break
+                error = answer.get("error") or {}
+                refused = RefusedError(status, str(error.get("message", "no message")))
+                self.transcript.refused(status, str(refused))
+                raise refused
             self.pause(wait)
-        error = answer.get("error") or {}
-        refused = RefusedError(status, str(error.get("message", "no message")))
-        self.transcript.refused(status, str(refused))
-        raise refused
+            attempt += 1
 
     def say(self, text: str) -> None:
         """Append a text of the user's side."""
