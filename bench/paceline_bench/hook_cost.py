@@ -24,7 +24,6 @@ import typer
 BUDGET = 2.5
 """Times a bare start of the interpreter."""
 ROOT = Path(__file__).parents[2]
-SESSION = "hook-cost"
 
 _LINE = "def handle(event, env, now):  # a line of ordinary code, as a Read would show it\n"
 _AGENT = {"agent_id": "a6fc8f83dfc56c1e0", "agent_type": "general-purpose"}
@@ -103,17 +102,22 @@ def measure(runs: int, python: str = sys.executable) -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "read.py")
         file.write_text(_LINE * 300, encoding="utf-8")
-        gate = Path(folder, "state", "sessions", SESSION, "gate")
-        gate.parent.mkdir(parents=True)
-        env = {**os.environ, "PACELINE_STATE_DIR": str(gate.parents[2]), "PACELINE_MODE": "pace"}
+        state = Path(folder, "state")
+        env = {**os.environ, "PACELINE_STATE_DIR": str(state), "PACELINE_MODE": "pace"}
         env["ANTHROPIC_API_KEY"] = "made-up"
         todo = [("python -I -S -c pass", False, bare, b"")]
+        gates = []
         for name, (fast, event) in events(file).items():
-            data = json.dumps({"session_id": SESSION, **_AGENT, **event}).encode()
+            # A session each: what one leaves in its log is not another's to read.
+            session = f"hook-cost-{len(todo)}"
+            gates.append(state / "sessions" / session / "gate")
+            gates[-1].parent.mkdir(parents=True)
+            data = json.dumps({"session_id": session, **_AGENT, **event}).encode()
             todo.append((name, fast, hook, data))
         times: dict[str, list[float]] = {name: [] for name, *_ in todo}
         for _ in range(runs):
-            gate.touch()
+            for gate in gates:
+                gate.touch()
             for name, _fast, command, data in todo:
                 start = time.perf_counter()
                 subprocess.run(command, input=data, env=env, check=True, timeout=60)
