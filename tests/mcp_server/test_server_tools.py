@@ -165,6 +165,22 @@ async def test_a_session_without_a_fan_out_is_complete_and_has_nothing_to_requeu
     assert tickets["tickets"] == []
 
 
+async def test_a_fan_out_is_planned_at_the_believed_limit(bench: Bench) -> None:
+    bench.tell(60_000, 60_000)
+    work = bench.home / "work"
+    work.mkdir()
+    for name in ("a.py", "b.py", "c.py"):
+        (work / name).write_text("value = compute(first, second)\n" * 1500, encoding="utf-8")
+    async with Client(bench.server()) as client:
+        told = await called(client, "plan_fanout", paths=["*.py"], agents=3, model=MODEL)
+        nothing = await called(client, "plan_fanout", paths=["none/*.py"], model=MODEL)
+    plan = told["plan"]
+    assert [agent["files"] for agent in plan["agents"]] == [1, 1, 1]
+    assert plan["low"] <= plan["tokens"] <= plan["high"]
+    assert plan["least_s"] is not None
+    assert len(nothing["plan"]["unreadable"]) == 1
+
+
 async def test_the_resources_tell_the_budget_and_the_manifest_as_json(bench: Bench) -> None:
     bench.tell(60_000, 10_000)
     async with Client(bench.server()) as client:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline_mcp.tools import budget, gate, refusal, runs
+from paceline_mcp.tools import budget, fanout, gate, refusal, runs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from paceline_mcp.office import Office
 
-SUBJECTS = (gate, budget, refusal, runs)
+SUBJECTS = (gate, budget, refusal, fanout, runs)
 
 
 def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:

@@ -28,6 +28,8 @@ PRIOR = 3.0
 """So many imagined ratios of 1 stand beside the real ones."""
 WORTH = 200
 """Predicted tokens from which on a pair teaches anything: smaller ones are all overhead."""
+RESERVED = 0.8
+"""Quantile of the ratios that a reservation covers."""
 SHARE = 0.8
 """Share of a request's new tokens one kind must have for the request to teach about it."""
 READ_BOUNDS = (0.5, 2.0)
@@ -88,6 +90,18 @@ def factor(state: State, kind: str, family: str) -> float:
         return 1.0
     middle = (ratios[len(ratios) // 2] + ratios[(len(ratios) - 1) // 2]) / 2
     return round(math.exp(middle * len(ratios) / (len(ratios) + PRIOR)), 4)
+
+
+def reserve_factor(state: State, kind: str, family: str) -> float:
+    """Return what to multiply an estimate with when it is reserved, 1.0 while too little is known.
+
+    A high quantile and no prior: what is too much comes back with the reply, what is too little
+    is refused.
+    """
+    ratios = sorted(state.get(key_of(kind, family), ()))
+    if len(ratios) < LEAST:
+        return 1.0
+    return math.exp(ratios[min(len(ratios) - 1, int(len(ratios) * RESERVED))])
 
 
 def factors(state: State, family: str) -> dict[str, float]:

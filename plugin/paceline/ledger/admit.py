@@ -102,6 +102,7 @@ def enqueue(
     lease: float = 60.0,
     spent_if_lost: bool = False,
     estimated: float = 0.0,
+    kind: str = "",
 ) -> None:
     """Put a request in the queue. Asking again with the same ticket id changes nothing.
 
@@ -123,6 +124,7 @@ def enqueue(
         lease: seconds the reservation lives unless renewed or settled.
         estimated: the part of the input that is an estimate of what tools brought back: it comes on
             top of ``amounts``, corrected by what was learned.
+        kind: what most of the estimate is of, "" when it is mixed.
         spent_if_lost: whether an expired reservation counts as spent (the request has surely
             gone, only its usage stays unknown) instead of being given back.
 
@@ -162,6 +164,7 @@ def enqueue(
             spent_if_lost=spent_if_lost,
             lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
             estimated=check_number(estimated, "an estimate"),
+            kind=kind,
         )
     )
 
@@ -359,6 +362,7 @@ def _grant(
         prefix=ticket.prefix,
         first=ticket.first,
         estimated=ticket.estimated,
+        kind=ticket.kind,
         fixed=ticket.amounts.get("input", 0.0),
     )
     ledger.add_reservation(reservation)

@@ -52,6 +52,7 @@ def asked_of(
         "cls": (NEW if cost.first else CONTINUATION) if agent else MAIN,
         "amounts": {"input": cost.input},
         "estimated": cost.estimated,
+        "kind": cost.kind,
         "cache_until": cost.cache_until,
         "prefix_key": prefix.key_of(model, kind, project),
         "first": cost.first,

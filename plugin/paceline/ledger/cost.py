@@ -21,6 +21,8 @@ FRAME = 30.0
 """Tokens around a tool result and a turn that no estimate of its text holds."""
 RESULT_FRAME = 12.0
 UNKNOWN_TOOL = 300.0
+MAINLY = 0.8
+"""Share of what is pending that one kind must have for its correction to be used and taught."""
 CLEAN_S = 5.0
 """A context this close to its expiry is counted as expired: the request takes a while to arrive."""
 
@@ -37,6 +39,7 @@ class Agent:
         cache_until: until when its context can be read from the cache.
         pending: tokens by tool call that came in since its last request.
         going: the same of the request that is under way, until it is answered or refused.
+        kinds: of the same tool calls, what each brings (``estimate.kinds``) and its estimate.
         prompt: tokens of a prompt it was given since then.
     """
 
@@ -47,16 +50,18 @@ class Agent:
     cache_until: float = 0.0
     pending: dict[str, float] = field(default_factory=dict)
     going: dict[str, float] = field(default_factory=dict)
+    kinds: dict[str, tuple[str, float]] = field(default_factory=dict)
     prompt: float = 0.0
     model: str = ""
 
 
 @dataclass(slots=True)
 class Cost:
-    """An expected cost: ``input`` tokens known, and ``estimated`` ones that tools brought."""
+    """An expected cost: ``input`` tokens known, and ``estimated`` ones, mostly of one ``kind``."""
 
     input: float
     estimated: float
+    kind: str
     first: bool
     cold: bool
     cache_until: float
@@ -83,12 +88,24 @@ class Contexts:
         """Return what the agent's next request will count ("" or None for the main thread)."""
         agent = self.agent(agent_id)
         estimated = sum(agent.pending.values())
+        kind = _kind(agent)
         fixed = RESULT_FRAME * len(agent.pending) + agent.prompt
         if agent.requests == 0:
-            return Cost(fixed, estimated, first=True, cold=True, cache_until=0.0)
+            return Cost(fixed, estimated, kind, first=True, cold=True, cache_until=0.0)
         cold = agent.cache_until - CLEAN_S <= now
         fixed += agent.last_output + FRAME + (agent.context if cold else 0.0)
-        return Cost(fixed, estimated, first=False, cold=cold, cache_until=agent.cache_until)
+        return Cost(fixed, estimated, kind, first=False, cold=cold, cache_until=agent.cache_until)
+
+
+def _kind(agent: Agent) -> str:
+    """Return the kind that makes up nearly all that is pending, "" when none does."""
+    parts: dict[str, float] = {}
+    for ident in agent.pending:
+        kind, tokens = agent.kinds.get(ident, ("", 0.0))
+        parts[kind] = parts.get(kind, 0.0) + tokens
+    total = sum(parts.values())
+    kind = max(parts, key=lambda name: parts[name], default="")
+    return kind if total > 0 and parts[kind] >= MAINLY * total else ""
 
 
 def _tokens(line: dict[str, Any], name: str = "tokens") -> float:
@@ -103,7 +120,9 @@ def _started(agent: Agent, line: dict[str, Any]) -> None:
 
 
 def _before(agent: Agent, line: dict[str, Any]) -> None:
-    agent.pending[str(line.get("id"))] = _tokens(line) or UNKNOWN_TOOL
+    ident = str(line.get("id"))
+    agent.pending[ident] = _tokens(line) or UNKNOWN_TOOL
+    agent.kinds[ident] = (str(line.get("kind") or ""), agent.pending[ident])
 
 
 def _after(agent: Agent, line: dict[str, Any]) -> None:
@@ -135,6 +154,7 @@ def _refused(agent: Agent, line: dict[str, Any]) -> None:
 def _settled(agent: Agent, line: dict[str, Any]) -> None:
     agent.requests += 1
     agent.going.clear()
+    agent.kinds = {i: kind for i, kind in agent.kinds.items() if i in agent.pending}
     agent.prompt = 0.0
     agent.last_output = _tokens(line, "output")
     agent.context = sum(_tokens(line, n) for n in ("input", "cache_creation", "cache_read"))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
-from paceline.ledger import correct
+from paceline.estimate import learn as estimates
 from paceline.ledger.values import Prefix
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def amounts_of(ledger: Ledger, ticket: Ticket, now: float) -> tuple[Amounts, boo
         amounts["output"] = known.output if known is not None and known.output else OUTPUT_LEAST
     if not ticket.first or not ticket.prefix:
         if ticket.estimated:
-            expected = ticket.estimated * correct.factor(ledger.corrections, ticket.family)
+            expected = ticket.estimated * estimates.reserve_factor(
+                ledger.corrections, ticket.kind, ticket.family
+            )
             amounts["input"] = amounts.get("input", 0.0) + expected
         return amounts, False
     unshared = known is not None and known.unshared >= UNSHARED

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
+from paceline.estimate import learn as estimates
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
 from paceline.ledger import bucket as buckets
-from paceline.ledger import correct, learn, levels, prefix
+from paceline.ledger import learn, levels, prefix
 from paceline.ledger.belief import check_number
 from paceline.ledger.passing import advance
 from paceline.ledger.values import DIMENSIONS, Ledger, Share
@@ -81,8 +82,9 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
     share.served = max(0.0, share.served + counted - (0.0 if given_back else reserved))
     learn.settled(family.learner, reservation.id, counted, now)
     if not reservation.first:
-        correct.learn(
+        ledger.corrections = estimates.observe(
             ledger.corrections,
+            reservation.kind,
             reservation.family,
             reservation.estimated,
             counted - reservation.fixed,

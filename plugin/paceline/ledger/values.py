@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast path
-from typing import Any  # noqa: TID253 - off the hook's fast path
+from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
 
 from paceline.families import ALL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DIMENSIONS = ("requests", "input", "output")
 MAIN, CONTINUATION, NEW = "main", "continuation", "new"
@@ -143,6 +146,7 @@ class Reservation:
     began: bool = False
     alone: bool = False
     estimated: float = 0.0
+    kind: str = ""
     fixed: float = 0.0
 
 
@@ -162,6 +166,7 @@ class Ticket:
         overtaken: parts of the capacity that went ahead of it while it stood first and did not fit.
         estimated: the part of its input that is an estimate of what tools brought back; it comes
             on top of ``amounts``, corrected by what was learned.
+        kind: what most of the estimate is of (``estimate.kinds``), "" when it is mixed.
         key: place in its session's queue, set by the ledger.
     """
 
@@ -184,6 +189,7 @@ class Ticket:
     spent_if_lost: bool = False
     lease: float = 60.0
     estimated: float = 0.0
+    kind: str = ""
 
     def place(self) -> tuple[int, float, int]:
         """Return its place within its session: continuations first, nearest cache expiry first."""
@@ -230,7 +236,7 @@ class Ledger:
         tickets: who waits.
         shares: what sessions were given.
         prefixes: what kinds of requests share and cost.
-        corrections: see ``correct``.
+        corrections: how far estimates are off, by kind and family (``estimate.learn``).
         totals: see ``Totals``.
         kept: top-level fields of a newer version.
         queues: tickets by family and session, in their session's order.
@@ -250,7 +256,7 @@ class Ledger:
     tickets: dict[str, Ticket] = field(default_factory=dict)
     shares: dict[str, Share] = field(default_factory=dict)
     prefixes: dict[str, Prefix] = field(default_factory=dict)
-    corrections: dict[str, Any] = field(default_factory=dict)
+    corrections: Mapping[str, Any] = field(default_factory=dict)
     totals: Totals = field(default_factory=Totals)
     kept: dict[str, Any] = field(default_factory=dict)
     # Derived from the fields above, not in the JSON: what would be searched for each time.
