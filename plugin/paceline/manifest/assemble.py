@@ -89,6 +89,11 @@ def assemble(parts: Parts, now: float) -> Session:
     session.runs += [_workflow_run(parts, run, calls, now) for run in sorted(parts.workflows)]
     _unplaced(session, parts, placed, now)
     _tickets(session, parts)
+    session.completions = {
+        call.launch.script: (call.launch.at, call.outcome.run if call.outcome else "")
+        for call in calls.values()
+        if call.launch.script
+    }
     session.timeline = parts.log.timeline
     session.incidents = parts.log.incidents
     session.main_errors = parts.thread.errors
@@ -120,6 +125,7 @@ def _calls(parts: Parts) -> dict[str, _Call]:
             launch = Launch(key, message, told.at, block)
             launch.label, launch.agent_type = told.label, told.agent_type
             launch.model, launch.prompt_sha = told.model, told.prompt_sha
+            launch.ticket, launch.script = told.ticket, told.script
             found[key] = _Call(launch, told.parent)
         call = found[key]
         call.log = told

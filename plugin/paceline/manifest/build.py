@@ -84,7 +84,7 @@ def read_sessions(
             told.main_tokens = parts.thread.usage.tokens
         found.append(told)
     _merge_copies(found)
-    link(entry for told in found for some in told.runs for entry in some.entries)
+    link(found, now)
     for told in found:
         if run is not None:
             told.runs = [some for some in told.runs if some.run == run]

@@ -99,6 +99,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "parent": entry.parent or None,
         "replaces": entry.replaces,
         "tickets": [{"ticket": one.ticket, "how": one.how, "t": one.at} for one in entry.tickets],
+        "earlier_tickets": entry.earlier_tickets,
         "why": standing.why or None,
         "text": refusal.text or None if refusal and standing.cause else None,
         "window": refusal.window if refusal else None,

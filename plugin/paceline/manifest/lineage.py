@@ -14,32 +14,62 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from .model import Entry
+    from .model import Entry, Session
 
 
-def link(entries: Iterable[Entry]) -> None:
-    """Set ``requeued_as``, ``replaces`` and the standing of dead entries that were replaced."""
+BEGINNING_S = 60.0
+"""Seconds a completion script may take to start its first agent."""
+
+
+def link(sessions: Iterable[Session], now: float) -> None:
+    """Set ``requeued_as``, ``replaces`` and the standing of dead entries that were replaced.
+
+    Args:
+        sessions: with their runs.
+        now: epoch seconds.
+    """
+    known = list(sessions)
+    entries = [entry for session in known for run in session.runs for entry in run.entries]
     ordered = sorted(entries, key=lambda entry: entry.launched_at or 0.0)
     dead = [entry for entry in ordered if entry.standing.state == state.DROPPED]
     taken: dict[int, Entry] = {}
+    heirs: dict[int, Entry] = {}
     for entry in sorted(dead, key=lambda entry: entry.died_at):
         found = _replacement(entry, ordered, taken)
-        if found is not None and found.agent_id is not None:
+        if found is not None:
             taken[id(found)] = entry
+            heirs[id(entry)] = found
             entry.requeued_as = found.agent_id
             found.replaces = entry.agent_id or entry.key
-    by_agent = {agent: entry for entry in ordered for agent in entry.agent_ids}
+    for entry in ordered:
+        if id(entry) in taken:
+            before = taken[id(entry)]
+            entry.earlier_tickets = before.earlier_tickets + len(before.tickets)
     for entry in dead:
-        last, seen = entry, {id(entry)}
-        while last.requeued_as in by_agent and id(by_agent[last.requeued_as]) not in seen:
-            last = by_agent[last.requeued_as]
-            seen.add(id(last))
+        last = entry
+        while id(last) in heirs:
+            last = heirs[id(last)]
         if last is entry:
-            continue
+            at_work = _in_hand(entry, known, now)
+        else:
+            at_work = last.standing.state in state.ALIVE
         if last.standing.state == state.COMPLETED:
             entry.standing = Standing(state.COMPLETED)
-        elif last.standing.state in state.ALIVE:
+        elif at_work:
             entry.standing = Standing(state.REQUEUED, entry.standing.refusal)
+
+
+def _in_hand(entry: Entry, sessions: list[Session], now: float) -> bool:
+    """Say whether the completion script an entry is in was started and is not over yet."""
+    script = entry.tickets[-1].script if entry.tickets else ""
+    for session in sessions:
+        if script and script in session.completions:
+            at, ident = session.completions[script]
+            run = next((run for one in sessions for run in one.runs if run.run == ident), None)
+            if run is None:
+                return now - at < BEGINNING_S
+            return run.verdict() == "running"
+    return False
 
 
 def _replacement(entry: Entry, ordered: list[Entry], taken: dict[int, Entry]) -> Entry | None:

@@ -66,7 +66,7 @@ class CallLog:
         parent: the agent that made it, or "" for the main thread.
         at: epoch seconds.
         workflow: whether it is a workflow's.
-        label, agent_type, model, prompt_sha: of the launch, each "" when not told.
+        label, agent_type, model, prompt_sha, ticket, script: of the launch, each "" when not told.
         child: the agent's id, or "".
         run: the workflow's run id, or "".
         task: the workflow's task id, or "".
@@ -86,6 +86,8 @@ class CallLog:
         self.agent_type = ""
         self.model = ""
         self.prompt_sha = ""
+        self.ticket = ""
+        self.script = ""
         self.child = ""
         self.run = ""
         self.task = ""
@@ -103,15 +105,15 @@ class Requeue:
         ticket: its id.
         of: the dead agent's id.
         how: ``send_message``, ``agent`` or ``workflow``.
-        prompt_sha: fingerprint of the dead agent's prompt, or "".
+        script: id of the completion script it is in, or "".
         at: epoch seconds.
     """
 
-    def __init__(self, ticket: str, of: str, how: str, prompt_sha: str, at: float) -> None:
+    def __init__(self, ticket: str, of: str, how: str, script: str, at: float) -> None:
         self.ticket = ticket
         self.of = of
         self.how = how
-        self.prompt_sha = prompt_sha
+        self.script = script
         self.at = at
 
 
@@ -216,6 +218,8 @@ def _before(log: Log, line: Mapping[str, Any], at: float) -> None:
         call.agent_type = text_of(line.get("agent_type"))
         call.model = text_of(line.get("model"))
         call.prompt_sha = text_of(line.get("prompt_sha"))
+        call.ticket = ident(line.get("ticket"))
+        call.script = ident(line.get("script"))
 
 
 def _after(log: Log, line: Mapping[str, Any], at: float) -> None:
@@ -329,8 +333,8 @@ def _revived(log: Log, line: Mapping[str, Any], at: float) -> None:
 def _requeue(log: Log, line: Mapping[str, Any], at: float) -> None:
     ticket, of = ident(line.get("ticket")), ident(line.get("of"))
     if ticket and of:
-        how, sha = text_of(line.get("how")), text_of(line.get("prompt_sha"))
-        log.requeues.append(Requeue(ticket, of, how, sha, at))
+        how, script = text_of(line.get("how")), ident(line.get("script"))
+        log.requeues.append(Requeue(ticket, of, how, script, at))
 
 
 def _timeline(log: Log, what: str, line: Mapping[str, Any], at: float) -> None:

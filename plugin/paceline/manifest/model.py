@@ -53,6 +53,7 @@ class Entry:
         told_tool_uses: tool calls the client counted, for want of a transcript, or None.
         log_tokens: settled tokens by kind, where no transcript tells.
         tickets: requeue tickets given out for it.
+        earlier_tickets: how many were given out for the dead ones it replaces.
         requeued_as: id of the agent that took its place, or None.
         replaces: id of the agent whose place it took, or None.
     """
@@ -81,6 +82,7 @@ class Entry:
         self.told_tool_uses: int | None = None
         self.log_tokens = usage.none()
         self.tickets: list[Requeue] = []
+        self.earlier_tickets = 0
         self.requeued_as: str | None = None
         self.replaces: str | None = None
 
@@ -127,7 +129,9 @@ class Entry:
 
     @property
     def saved(self) -> int:
-        """Charged tokens a relaunch would have paid again, an estimate."""
+        """Charged tokens a relaunch would have paid again, an estimate; nothing of a lost one."""
+        if self.standing.state in (state.DROPPED, state.STOPPED) or self.requeued_elsewhere:
+            return 0
         return sum(attempt.rows.kept for attempt in self.attempts if attempt.rows)
 
 
@@ -181,6 +185,7 @@ class Session:
     Attributes:
         session: its id.
         runs: its runs.
+        completions: completion scripts that were started: when, and as which run ("" so far).
         timeline: holds, grants, refusals and revivals from the event log.
         incidents: refusals with nobody's id, collapsed: ``[cause, first, last, count]``.
         main_errors: refusals of the main thread's own requests.
@@ -194,6 +199,7 @@ class Session:
     def __init__(self, session: str) -> None:
         self.session = session
         self.runs: list[Run] = []
+        self.completions: dict[str, tuple[float, str]] = {}
         self.timeline: list[dict[str, Any]] = []
         self.incidents: list[list[Any]] = []
         self.main_errors: list[tuple[float, Refusal]] = []

@@ -6,7 +6,7 @@ import os
 
 from paceline import jsonl, paths
 from paceline.manifest import build_manifest
-from paceline.transcripts import find, prompts, workflows
+from paceline.transcripts import calls, find, prompts, workflows
 
 from . import tickets as ladder
 from .completion import Call, Completion, complete
@@ -64,13 +64,11 @@ def issue(
     """Do what :func:`requeue` does with a manifest that is already there."""
     found = ladder.plan(manifest, now, attempts, run)
     scripts = _scripts(manifest, found, projects_dir, state_dir, now, record=record)
-    if record:
-        for ticket in found:
-            if ticket.state == ladder.OPEN and (
-                ticket.how != ladder.WORKFLOW or ticket.run in {one["run_id"] for one in scripts}
-            ):
-                _note(state_dir, ticket, now)
     places = {one["run_id"]: one["path"] for one in scripts if one["path"]}
+    for ticket in found:
+        if record and ticket.state == ladder.OPEN:
+            script = places.get(ticket.run, "") if ticket.how == ladder.WORKFLOW else ""
+            _note(state_dir, ticket, calls.completion_of(script), now)
     return {
         "tickets": [ticket.as_json() for ticket in found],
         "scripts": scripts,
@@ -90,26 +88,45 @@ def completion_of(
     scripts = (one.script(ident) for one in places)
     script = flow.script or _text(next((path for path in scripts if path), None))
     again = {ticket.key for ticket in tickets if ticket.to_do}
-    kinds = {entry["key"]: entry.get("agent_type") for entry in manifest_run["agents"]}
-    calls = []
+    entries = {entry["key"]: entry for entry in manifest_run["agents"]}
+    made = []
     for item in flow.in_order():
         prompt = _prompt(item, folders)
         if prompt is None:
             if item.key in again:
                 return None
             continue
-        kind = kinds.get(item.key) or ""
-        calls.append(
+        entry = entries.get(item.key, {})
+        kind = entry.get("agent_type") or ""
+        done = item if item.has_result else _heir(entry, projects_dir, now)
+        made.append(
             Call(
                 prompt,
                 label=item.label,
                 phase=item.phase,
                 agent_type="" if kind == "workflow-subagent" else kind,
-                run_again=item.key in again,
-                result=item.result if item.has_result else None,
+                run_again=item.key in again or (done is None and entry.get("state") == "completed"),
+                result=done.result if done is not None else None,
             )
         )
-    return complete(calls, script, flow.args)
+    return complete(made, script, flow.args)
+
+
+def _heir(entry: Mapping[str, Any], projects_dir: str, now: float) -> workflows.Item | None:
+    """Return the item that delivered in the place of a dead one, from its own run's journal."""
+    agent = entry.get("requeued_as") if entry.get("state") == "completed" else None
+    if not agent:
+        return None
+    for one in find.sessions(projects_dir):
+        for ident in one.workflows():
+            folder = one.workflow_folder(ident)
+            if os.path.exists(os.path.join(folder, f"agent-{agent}.jsonl")):
+                flow = workflows.read_workflow(
+                    ident, [folder], [one.record(ident)], now, keep_results=True
+                )
+                item = flow.item_of(agent)
+                return item if item is not None and item.has_result else None
+    return None
 
 
 def _scripts(
@@ -171,21 +188,21 @@ def _keep(state_dir: str, run: Mapping[str, Any], dead: Sequence[Ticket], script
     return path
 
 
-def _note(state_dir: str, ticket: Ticket, now: float) -> None:
+def _note(state_dir: str, ticket: Ticket, script: str, now: float) -> None:
     folder = paths.session_dir(state_dir, ticket.session)
     paths.make_private(folder)
-    jsonl.append(
-        paths.events_file(state_dir, ticket.session),
-        {
-            "t": round(now, 3),
-            "e": "requeue",
-            "agent": None,
-            "ticket": ticket.ticket,
-            "of": ticket.agent or ticket.key,
-            "how": ticket.how,
-            "prompt_sha": ticket.prompt_sha,
-        },
-    )
+    line = {
+        "t": round(now, 3),
+        "e": "requeue",
+        "agent": None,
+        "ticket": ticket.ticket,
+        "of": ticket.agent or ticket.key,
+        "how": ticket.how,
+        "prompt_sha": ticket.prompt_sha,
+    }
+    if script:
+        line["script"] = script
+    jsonl.append(paths.events_file(state_dir, ticket.session), line)
 
 
 def _prompt(item: workflows.Item, folders: Sequence[str]) -> str | None:

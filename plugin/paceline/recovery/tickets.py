@@ -94,7 +94,7 @@ def plan(
     Args:
         manifest: as :func:`paceline.manifest.build_manifest` gives it.
         now: epoch seconds.
-        attempts: tickets one piece of work may have.
+        attempts: tickets one piece of work may have, those of the dead agents it replaces counted.
         run: only this run's.
     """
     found: list[Ticket] = []
@@ -129,7 +129,7 @@ def _ticket(
     if state == "completed" and not entry.get("requeued_as"):
         return None
     ticket = Ticket(run, entry)
-    ticket.attempt = len(given)
+    ticket.attempt = len(given) + int(entry.get("earlier_tickets") or 0)
     ticket.ticket = str(given[-1]["ticket"]) if given else ""
     if state == "completed":
         ticket.state = DONE
@@ -165,12 +165,12 @@ def _to_do(
     untried = bool(given) and float(given[-1]["t"]) >= died - CLOCK_SLACK_S
     if untried:
         ticket.state = ISSUED
-    elif len(given) >= attempts:
-        ticket.state, ticket.why = SPENT, f"tried {len(given)} times"
+    elif ticket.attempt >= attempts:
+        ticket.state, ticket.why = SPENT, f"tried {ticket.attempt} times"
         return
     else:
         ticket.state = OPEN
-        ticket.attempt = len(given) + 1
+        ticket.attempt += 1
         ticket.ticket = ticket_id(ticket.run, ticket.key, ticket.attempt)
     ticket.how = str(given[-1]["how"]) if untried else _how(run, entry, given)
     reset = entry.get("resets_at")

@@ -42,6 +42,7 @@ class Launch:
         model: asked for, or "".
         prompt_sha: fingerprint of the prompt, without its ticket.
         ticket: that its prompt carries, or "".
+        script: of a workflow's completion, the id in its file's name, else "".
         preview: first words of the prompt.
     """
 
@@ -54,6 +55,7 @@ class Launch:
         "model",
         "preview",
         "prompt_sha",
+        "script",
         "ticket",
         "workflow",
     )
@@ -71,6 +73,7 @@ class Launch:
         self.model = clean(text_of(given.get("model")), LABEL_MAX)
         self.prompt_sha = prompts.sha(prompts.without_ticket(prompt)) if prompt else ""
         self.ticket = prompts.ticket_in(prompt)
+        self.script = completion_of(given.get("scriptPath"))
         self.preview = prompts.preview(prompt)
 
 
@@ -223,6 +226,12 @@ class Calls:
             tool_uses=int(uses) if uses.isascii() and uses.isdigit() and len(uses) < 9 else None,  # noqa: PLR2004
             refusal=refusal,
         )
+
+
+def completion_of(path: object) -> str:
+    """Return the id in the file name of a completion script of ours, or ""."""
+    name = text_of(path).replace("\\", "/").rpartition("/")[2]
+    return ident(name.removesuffix(".js")) if name.startswith("tk_") else ""
 
 
 def death_in(content: object, at: float) -> Refusal | None:

@@ -114,6 +114,67 @@ def test_while_the_dead_are_at_work_again_nothing_is_added(tmp_path: Path) -> No
     assert standing(ask(files)) == [("done", None)]
 
 
+def test_a_completion_script_that_was_started_is_not_asked_for_again(tmp_path: Path) -> None:
+    """Before its first agent has left a file: the call itself tells."""
+    files = Files(tmp_path)
+    workflow(files, 3, {1: throttled(1)})
+    first = ask(files, T0 + 6.0)
+    path = first["scripts"][0]["path"]
+    files.main(
+        [
+            answer(tool("Workflow", "toolu_w", scriptPath=path), at=8.0, stop="tool_use"),
+            result(
+                "toolu_w",
+                at=8.1,
+                structured={"status": "async_launched", "runId": "wf_00000002-002"},
+            ),
+        ]
+    )
+    assert standing(ask(files, T0 + 9.0)) == [("running", None)]
+    assert standing(ask(files, T0 + 300.0)) == [("issued", "workflow")]
+
+
+def test_a_completion_that_lost_an_agent_again_uses_up_the_tries_of_its_work(
+    tmp_path: Path,
+) -> None:
+    files = Files(tmp_path)
+    workflow(files, 2, {1: throttled(1)})
+    script = ask(files, T0 + 6.0)["scripts"][0]["script"]
+    again = "wf_00000002-002"
+    files.agent("a7", [prompt("Do item 1.", 10.0), error(at=11.0)], again)
+    files.journal(again, [{"type": "started", "key": "v2:n", "agentId": "a7", "label": "item 1"}])
+    files.record(again, script=script)
+    second = ask(files, T0 + 20.0)
+    assert standing(second) == [("open", "workflow")]
+    assert (second["tickets"][0]["run_id"], second["tickets"][0]["attempt"]) == (again, 2)
+    third = "wf_00000003-003"
+    files.agent("a8", [prompt("Do item 1.", 30.0), error(at=31.0)], third)
+    files.journal(third, [{"type": "started", "key": "v2:m", "agentId": "a8", "label": "item 1"}])
+    files.record(third)
+    assert standing(ask(files, T0 + 40.0)) == [("spent", None)]
+
+
+def test_what_another_run_delivered_is_in_the_next_script(tmp_path: Path) -> None:
+    """[P6] Two items died; one was done by a completion, so only the other runs again."""
+    files = Files(tmp_path)
+    workflow(files, 3, {0: throttled(0), 1: throttled(1)})
+    again = "wf_00000002-002"
+    files.agent("a7", [prompt("Do item 1.", 10.0), answer("late one", at=11.0)], again)
+    files.journal(
+        again,
+        [
+            {"type": "started", "key": "v2:n", "agentId": "a7"},
+            {"type": "result", "key": "v2:n", "agentId": "a7", "result": "late one"},
+        ],
+    )
+    files.record(again)
+    told = ask(files)
+    assert [t["agent_id"] for t in told["tickets"] if t["state"] == "open"] == [agent_id(0)]
+    (script,) = told["scripts"]
+    assert (script["again"], script["kept"]) == (1, 2)
+    assert "late one" in script["script"]
+
+
 @pytest.mark.parametrize(
     ("rows", "why"),
     [
@@ -183,9 +244,10 @@ def test_the_ladder_is_message_first_then_a_new_agent_then_the_end(tmp_path: Pat
     )
     told = manifest(files)
     assert [a["requeued_as"] for run in told["runs"] for a in run["agents"]] == ["a2", None]
-    third = ask(files, T0 + 40)
+    assert standing(ask(files, T0 + 40)) == [("spent", None)]
+    third = ask(files, T0 + 40, attempts=3)
     assert standing(third) == [("open", "send_message")]
-    assert third["tickets"][0]["agent_id"] == "a2"
+    assert (third["tickets"][0]["agent_id"], third["tickets"][0]["attempt"]) == ("a2", 3)
 
 
 def test_tries_are_bounded(tmp_path: Path) -> None:
