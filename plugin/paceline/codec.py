@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 try:
     from _json import encode_basestring_ascii, make_encoder, make_scanner
 except ImportError:  # pragma: no cover - not CPython
-    make_scanner = make_encoder = None  # type: ignore[assignment, misc]
+    make_scanner = make_encoder = encode_basestring_ascii = None  # type: ignore[assignment, misc]
 
 _SPACE = " \t\n\r"
 
