@@ -17,6 +17,8 @@ from pathlib import Path
 
 import platformdirs
 
+from paceline_mcp.launcher.install import certificates
+
 VERSIONS = ("2.1.332", "2.1.240")
 """The versions the tests drive: one with the gate's module, one with hooks alone."""
 
@@ -91,6 +93,9 @@ def _install(version: str) -> None:
 def _npm_install(npm: str, version: str, folder: str) -> None:
     name = f"@anthropic-ai/{package()}@{version}"
     command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder]
+    command += ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
+    # npm brings certificates of its own, which do not know a company's inspecting proxy.
+    trusted = {"NODE_EXTRA_CA_CERTS": certificates() or ""}
     try:
         done = subprocess.run(
             [*command, name],
@@ -100,11 +105,13 @@ def _npm_install(npm: str, version: str, folder: str) -> None:
             timeout=INSTALL_SECONDS,
             check=False,
             stdin=subprocess.DEVNULL,
+            env=trusted | os.environ,
         )
     except subprocess.TimeoutExpired as err:
         raise ClientMissing(f"npm install {name} took over {INSTALL_SECONDS} s") from err
     if done.returncode:
-        last = (done.stderr.strip() or "no message").splitlines()[-1][:200]
+        said = [line for line in done.stderr.splitlines() if "log of this run" not in line]
+        last = next((line for line in reversed(said) if line.strip()), "no message")[:200]
         raise ClientMissing(f"npm install {name} failed: {last}")
 
 

@@ -112,17 +112,17 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in env.items() if name not in FOREIGN}
     kept.pop("VIRTUAL_ENV", None)
     kept.setdefault("UV_PYTHON_DOWNLOADS", "never")
-    if has_system_certificates():
+    if sys.platform in {"win32", "darwin"} or certificates():
         # uv brings certificates of its own, which do not know a company's inspecting proxy.
         kept.setdefault("UV_SYSTEM_CERTS", "1")
     return kept
 
 
-def has_system_certificates() -> bool:
-    """Whether this machine has a certificate store uv could use."""
+def certificates() -> str | None:
+    """Return the file of certificates this machine trusts, where it has one."""
     found = ssl.get_default_verify_paths().cafile
     known = (found, *CERTIFICATES) if found else CERTIFICATES
-    return sys.platform in {"win32", "darwin"} or any(Path(name).is_file() for name in known)
+    return next((name for name in known if Path(name).is_file()), None)
 
 
 def remove_unused(folder: Path, keep: Path) -> None:
