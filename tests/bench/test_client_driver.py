@@ -110,7 +110,7 @@ def test_at_the_timeout_the_client_and_all_it_started_are_killed(stand_in: Any) 
         'print(\'{"type": "x", "pid": %d}\' % child.pid, flush=True)\n'
         "child.wait()\n"
     )
-    with fanout(Fanout(version=VERSION, timeout_s=2.0)) as run:
+    with fanout(Fanout(version=VERSION, timeout_s=5.0)) as run:
         assert (run.timed_out, run.exit_code) == (True, None)
         pid = int(run.stream.read_text(encoding="utf-8").split('"pid": ')[1].split("}")[0])
     if Path("/proc").is_dir():

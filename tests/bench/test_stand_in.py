@@ -183,4 +183,3 @@ def test_when_the_time_is_up_nothing_goes_on(tmp_path: Path) -> None:
     spec = Fanout(agents=6, read_bytes=64_000, max_retries=10, api=TIGHT, timeout_s=2)
     with run_stand_in(spec) as run:
         assert (run.timed_out, run.exit_code) == (True, None)
-        assert run.wall_s < 20
