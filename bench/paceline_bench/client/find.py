@@ -95,7 +95,8 @@ def _npm_install(npm: str, version: str, folder: str) -> None:
     command = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder]
     command += ["--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"]
     # npm brings certificates of its own, which do not know a company's inspecting proxy.
-    trusted = {"NODE_EXTRA_CA_CERTS": certificates() or ""}
+    store = certificates()
+    trusted = {"NODE_EXTRA_CA_CERTS": store} if store else {}
     try:
         done = subprocess.run(
             [*command, name],
