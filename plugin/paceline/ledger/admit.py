@@ -103,6 +103,7 @@ def enqueue(
     spent_if_lost: bool = False,
     estimated: float = 0.0,
     kind: str = "",
+    context: float = 0.0,
 ) -> None:
     """Put a request in the queue. Asking again with the same ticket id changes nothing.
 
@@ -125,6 +126,7 @@ def enqueue(
         estimated: the part of the input that is an estimate of what tools brought back: it comes on
             top of ``amounts``, corrected by what was learned.
         kind: what most of the estimate is of, "" when it is mixed.
+        context: tokens that come on top when it goes after ``cache_until``.
         spent_if_lost: whether an expired reservation counts as spent (the request has surely
             gone, only its usage stays unknown) instead of being given back.
 
@@ -165,6 +167,7 @@ def enqueue(
             lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
             estimated=check_number(estimated, "an estimate"),
             kind=kind,
+            context=check_number(context, "a context"),
         )
     )
 
@@ -363,7 +366,8 @@ def _grant(
         first=ticket.first,
         estimated=ticket.estimated,
         kind=ticket.kind,
-        fixed=ticket.amounts.get("input", 0.0),
+        fixed=ticket.amounts.get("input", 0.0)
+        + (ticket.context if ticket.cache_until - prefix.CLEAN_S <= now else 0.0),
     )
     ledger.add_reservation(reservation)
     for dimension, cost in amounts.items():

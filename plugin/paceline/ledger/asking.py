@@ -54,6 +54,7 @@ def asked_of(
         "estimated": cost.estimated,
         "kind": cost.kind,
         "cache_until": cost.cache_until,
+        "context": cost.context,
         "prefix_key": prefix.key_of(model, kind, project),
         "first": cost.first,
     }

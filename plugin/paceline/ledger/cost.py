@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast path
 from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
 
-from paceline.ledger.prefix import TTL_S
+from paceline.ledger.prefix import CLEAN_S, TTL_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,8 +23,6 @@ RESULT_FRAME = 12.0
 UNKNOWN_TOOL = 300.0
 MAINLY = 0.8
 """Share of what is pending that one kind must have for its correction to be used and taught."""
-CLEAN_S = 5.0
-"""A context this close to its expiry is counted as expired: the request takes a while to arrive."""
 
 
 @dataclass(slots=True)
@@ -41,6 +39,7 @@ class Agent:
         going: the same of the request that is under way, until it is answered or refused.
         kinds: of the same tool calls, what each brings (``estimate.kinds``) and its estimate.
         prompt: tokens of a prompt it was given since then.
+        hook_grant: a hook's reservation for the request under way, "" when there is none.
     """
 
     type: str = ""
@@ -53,11 +52,15 @@ class Agent:
     kinds: dict[str, tuple[str, float]] = field(default_factory=dict)
     prompt: float = 0.0
     model: str = ""
+    hook_grant: str = ""
 
 
 @dataclass(slots=True)
 class Cost:
-    """An expected cost: ``input`` tokens known, and ``estimated`` ones, mostly of one ``kind``."""
+    """An expected cost: ``input`` tokens known, and ``estimated`` ones, mostly of one ``kind``.
+
+    ``context`` comes on top when the request goes after ``cache_until``.
+    """
 
     input: float
     estimated: float
@@ -65,6 +68,7 @@ class Cost:
     first: bool
     cold: bool
     cache_until: float
+    context: float = 0.0
 
 
 @dataclass(slots=True)
@@ -94,7 +98,15 @@ class Contexts:
             return Cost(fixed, estimated, kind, first=True, cold=True, cache_until=0.0)
         cold = agent.cache_until - CLEAN_S <= now
         fixed += agent.last_output + FRAME + (agent.context if cold else 0.0)
-        return Cost(fixed, estimated, kind, first=False, cold=cold, cache_until=agent.cache_until)
+        return Cost(
+            fixed,
+            estimated,
+            kind,
+            first=False,
+            cold=cold,
+            cache_until=agent.cache_until,
+            context=0.0 if cold else agent.context,
+        )
 
 
 def _kind(agent: Agent) -> str:
@@ -141,19 +153,21 @@ def _granted(agent: Agent, line: dict[str, Any]) -> None:
     # What was pending is in this request; what comes in from now on is the next one's.
     agent.going.update(agent.pending)
     agent.pending.clear()
-    del line
+    agent.hook_grant = str(line.get("id")) if line.get("by") == "hook" else ""
 
 
 def _refused(agent: Agent, line: dict[str, Any]) -> None:
     # The same request goes again, with all it carried.
     agent.pending = {**agent.going, **agent.pending}
     agent.going = {}
+    agent.hook_grant = ""
     del line
 
 
 def _settled(agent: Agent, line: dict[str, Any]) -> None:
     agent.requests += 1
     agent.going.clear()
+    agent.hook_grant = ""
     agent.kinds = {i: kind for i, kind in agent.kinds.items() if i in agent.pending}
     agent.prompt = 0.0
     agent.last_output = _tokens(line, "output")
@@ -170,5 +184,6 @@ _FOLDS = {
     "batch": _batch,
     "request.grant": _granted,
     "request.refused": _refused,
+    "request.release": _refused,
     "request.settle": _settled,
 }

@@ -4,24 +4,32 @@ Between sessions: the session that was served least goes first (fair queueing by
 session that comes back starts level with the least served active one, so it cannot save up).
 Within a session: continuations before new agents, nearest cache expiry first, then arrival.
 A continuation whose context is about to leave the cache goes before other sessions' work, and is
-charged to its own session like any other.
+charged to its own session like any other. One whose context has left it goes after those that can
+still be saved, for as long as ``AGED_S``: serving it first would let theirs expire too, one after
+the other, until every request pays for its whole context.
 """
 
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_left
+from itertools import chain
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.ledger import prefix
 from paceline.ledger.values import CONTINUATION, MAIN, Share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from paceline.ledger.values import Amounts, Ledger, Ticket
 
 URGENT_S = 30.0
 """Seconds before its cache expires from when a continuation is urgent."""
+AGED_S = 1800.0
+"""Seconds after its context left the cache from when a continuation waits for nobody any more."""
+FOREVER = 1e-9
+"""A continuation with no time at all is one whose context nobody knows to expire."""
 DEADLINE_S = 60.0
 """Seconds before its stall limit from when a ticket is urgent."""
 
@@ -31,31 +39,41 @@ def in_turn(ledger: Ledger, family: str, now: float) -> Iterator[tuple[Ticket, A
 
     With each comes what it would take now, and whether it would lead (``prefix.amounts_of``).
     """
-    heap: list[tuple[int, float, int, str, int]] = []
-    sessions = ledger.queues.get(family, {})
-    for session, queue in sessions.items():
+    heap: list[tuple[int, float, int, Ticket, Iterator[str]]] = []
+    for session, queue in ledger.queues.get(family, {}).items():
         share = ledger.shares.get(session)
-        first = ledger.tickets[queue[0][1]]
+        waiting = _in_session(queue, now)
+        first = ledger.tickets[next(waiting)]
         served = share.served if share is not None else 0.0
-        heap.append((_rank(first, now), served, first.seq, session, 0))
+        heap.append((_rank(first, now), served, first.seq, first, waiting))
     heapq.heapify(heap)
     late = _late(ledger, family, now)
     for ticket in late:
         yield ticket, *prefix.amounts_of(ledger, ticket, now)
     skipped = {ticket.id for ticket in late}
     while heap:
-        _, served, _, session, index = heap[0]
-        queue = sessions[session]
-        ticket = ledger.tickets[queue[index][1]]
+        _, served, _, ticket, waiting = heap[0]
         amounts, leads = prefix.amounts_of(ledger, ticket, now)
-        if index + 1 < len(queue):
-            after = ledger.tickets[queue[index + 1][1]]
+        following = next(waiting, None)
+        if following is not None:
+            after = ledger.tickets[following]
             then = served + amounts.get("input", 0.0)
-            heapq.heapreplace(heap, (_rank(after, now), then, after.seq, session, index + 1))
+            heapq.heapreplace(heap, (_rank(after, now), then, after.seq, after, waiting))
         else:
             heapq.heappop(heap)
         if ticket.id not in skipped:
             yield ticket, amounts, leads
+
+
+def _in_session(queue: Sequence[tuple[tuple[int, float, int], str]], now: float) -> Iterator[str]:
+    """Yield a session's tickets in their turn: those whose context has expired after the others."""
+    still = bisect_left(queue, ((1, now, 0), ""))
+    gone = bisect_left(queue, ((1, FOREVER, 0), ""), 0, still)
+    if gone == still or queue[gone][0][1] < now - AGED_S:
+        return (ticket for _, ticket in queue)
+    new = bisect_left(queue, ((2, 0.0, 0), ""), still)
+    turns = chain(range(gone), range(still, new), range(gone, still), range(new, len(queue)))
+    return (queue[index][1] for index in turns)
 
 
 def lift(ledger: Ledger, session: str, now: float) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 TTL_S = 300.0
 """Seconds an entry lives: 5 minutes on API keys and for every agent."""
+CLEAN_S = 5.0
+"""A context this close to its expiry is counted as expired: the request takes a while to arrive."""
 LEADER_S = 12.0
 """Seconds followers wait for a leader's reply to begin at most."""
 LEADER_POLL_S = 1.0
@@ -57,6 +59,8 @@ def amounts_of(ledger: Ledger, ticket: Ticket, now: float) -> tuple[Amounts, boo
     if "output" not in amounts:
         amounts["output"] = known.output if known is not None and known.output else OUTPUT_LEAST
     if not ticket.first or not ticket.prefix:
+        if ticket.context and ticket.cache_until - CLEAN_S <= now:
+            amounts["input"] = amounts.get("input", 0.0) + ticket.context
         if ticket.estimated:
             expected = ticket.estimated * estimates.reserve_factor(
                 ledger.corrections, ticket.kind, ticket.family

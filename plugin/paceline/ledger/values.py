@@ -167,7 +167,7 @@ class Ticket:
         estimated: the part of its input that is an estimate of what tools brought back; it comes
             on top of ``amounts``, corrected by what was learned.
         kind: what most of the estimate is of (``estimate.kinds``), "" when it is mixed.
-        key: place in its session's queue, set by the ledger.
+        context: tokens that come on top when it goes after ``cache_until``.
     """
 
     id: str
@@ -190,6 +190,7 @@ class Ticket:
     lease: float = 60.0
     estimated: float = 0.0
     kind: str = ""
+    context: float = 0.0
 
     def place(self) -> tuple[int, float, int]:
         """Return its place within its session: continuations first, nearest cache expiry first."""
