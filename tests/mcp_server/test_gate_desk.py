@@ -11,6 +11,8 @@ import pytest
 from mcp import Client
 
 from gate_talk import FAMILY, MODEL, SESSION, called, gate
+from paceline.ledger.admit import enqueue, tick
+from paceline.ledger.verdicts import Policy
 from paceline_mcp.broker import evidence
 from paceline_mcp.broker import gate as gate_module
 
@@ -34,7 +36,7 @@ THROTTLED = {
         "content": [
             {
                 "type": "text",
-                "text": "API Error: Request rejected (429) \u00b7 This request would exceed your "
+                "text": "API Error: Request rejected (429) · This request would exceed your "
                 "organization's rate limit of 60,000 input tokens per minute",
             }
         ],
@@ -92,7 +94,7 @@ async def test_a_hold_is_answered_in_slices_and_the_same_call_is_granted_later(
 async def test_a_throttled_request_is_sent_again_and_the_number_in_its_text_is_believed(
     bench: Bench,
 ) -> None:
-    """[P1] [P4] [\u00a76 throttle] The agent lives on; the next request is paced by the number."""
+    """[P1] [P4] [§6 throttle] The agent lives on; the next request is paced by the number."""
     bench.transcript()
     async with Client(bench.server()) as client:
         pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
@@ -126,7 +128,7 @@ async def test_a_row_that_is_written_late_is_waited_for(bench: Bench) -> None:
 async def test_what_waiting_cannot_help_is_not_sent_again(
     bench: Bench, status: int, error: str, text: str
 ) -> None:
-    """[\u00a76 auth] [\u00a76 invalid]"""
+    """[§6 auth] [§6 invalid]"""
     bench.transcript()
     row = {**THROTTLED, "apiErrorStatus": status, "error": error}
     row["message"] = {"role": "assistant", "content": [{"type": "text", "text": text}]}
@@ -166,6 +168,28 @@ async def test_a_revived_request_costs_again_all_that_it_carries(bench: Bench) -
         third = await gate(client, op="ask", call="c3", agent=AGENT, model=MODEL, index=1)
         cost = bench.ledger().reservations[third["id"]].amounts["input"]
     assert cost >= 20_000
+
+
+async def test_a_gate_that_comes_late_takes_over_what_a_hook_reserved(bench: Bench) -> None:
+    """One request is paced by one layer: it is not reserved twice, and costs what it carries."""
+    bench.tell(240_000, 60_000)
+    bench.log(t=time.time(), e="request.settle", agent=AGENT, id="r0", input=5, output=5)
+    bench.log(t=time.time(), e="batch", agent=AGENT, ids=["toolu_1"], tokens=20_000)
+
+    def reserve(ledger: Any, now: float) -> str:
+        asked: dict[str, Any] = {"ticket": "h1", "family": FAMILY, "agent": AGENT}
+        asked["session"] = SESSION
+        enqueue(ledger, cls="new", amounts={"input": 20_000}, now=now, **asked)
+        return str(tick(ledger, ["h1"], now, Policy())["h1"].reservation)  # type: ignore[union-attr]
+
+    held = bench.store.transact(reserve)
+    bench.log(t=time.time(), e="request.grant", agent=AGENT, id=held, by="hook")
+    async with Client(bench.server()) as client:
+        asked = {"call": "c1", "agent": AGENT, "model": MODEL, "index": 1}
+        pass_ = await asyncio.wait_for(gate(client, op="ask", **asked), SECONDS)
+        ledger = bench.ledger()
+    assert list(ledger.reservations) == [pass_["id"]]
+    assert ledger.reservations[pass_["id"]].amounts["input"] >= 20_000
 
 
 async def test_many_waiting_calls_are_one_transaction_a_tick(

@@ -90,7 +90,7 @@ async def test_a_budget_that_is_not_there_in_time_is_refused_with_the_seconds_to
 async def test_a_reported_refusal_teaches_the_limit_and_tells_how_long_to_wait(
     bench: Bench,
 ) -> None:
-    """[P4] [\u00a76 throttle]"""
+    """[P4] [§6 throttle]"""
     async with Client(bench.server()) as client:
         told = await called(client, "report_rate_limit", status=429, body=THROTTLE, model=MODEL)
         status = await called(client, "budget_status")
@@ -101,7 +101,7 @@ async def test_a_reported_refusal_teaches_the_limit_and_tells_how_long_to_wait(
 
 
 async def test_a_reported_quota_closes_the_account_until_its_reset(bench: Bench) -> None:
-    """[\u00a76 quota]"""
+    """[§6 quota]"""
     reset = int(time.time()) + 3600
     headers = {
         "anthropic-ratelimit-unified-status": "rejected",
@@ -127,7 +127,7 @@ async def test_what_is_no_refusal_is_told_so(bench: Bench) -> None:
 
 
 async def test_a_spend_limit_is_never_retried(bench: Bench) -> None:
-    """[\u00a76 spend]"""
+    """[§6 spend]"""
     body = {
         "type": "error",
         "error": {

@@ -91,6 +91,7 @@ class GateDesk:
         task = self._calls.get(call)
         patience = SLICE_S if task is not None else min(FIRST_SLICE_S, SLICE_S)
         if task is None:
+            await self._take_over(agent)
             asked = self.session.ask_of(agent, model, index, time.time())
             asked["attempt"] = attempt
             asked["not_before"] = self._not_before.pop(agent, 0.0)
@@ -124,6 +125,14 @@ class GateDesk:
             attempt=attempt,
         )
         return {"id": verdict.reservation, "tell": verdict.leader, **greeting}
+
+    async def _take_over(self, agent: str) -> None:
+        """Give back what a hook reserved for this very request before the gate was there."""
+        self.session.refresh()
+        held = self.session.contexts.agent(agent).hook_grant
+        if held:
+            await self._quietly(lambda led, now: settle.release(led, held, now, self.desk.policy))
+            self.session.append("request.release", agent, time.time(), id=held)
 
     async def began(self, reservation: str) -> dict[str, Any]:
         """The reply began: what this request wrote to the cache can be read."""
