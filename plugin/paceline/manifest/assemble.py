@@ -7,77 +7,24 @@ began; what the client starts for itself (compaction, suggestions) is counted an
 
 from __future__ import annotations
 
-from paceline import paths, refusals
+from paceline import paths
+from paceline.refusals import clean
 from paceline.transcripts import agents as ends
 from paceline.transcripts import prompts
 from paceline.transcripts.calls import Calls, Launch, Outcome, text_of
 
 from . import state
-from .model import Attempt, Entry, Run, Session
-from .state import Known, standing
+from .entries import WORKFLOW_AGENT, Call, Parts, Read, agent_entry, item_entry, short
+from .model import Entry, Run, Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
 
-    from paceline.transcripts.agents import AgentRows
-    from paceline.transcripts.find import AgentFile
-    from paceline.transcripts.threads import Thread
-    from paceline.transcripts.workflows import Item, Workflow
-
-    from .log import CallLog, Log
+    from .log import Log
 
 GAP_S = 10.0
 """Agents nobody can place that began at most this far apart are one run."""
-
-WORKFLOW_AGENT = "workflow-subagent"
-
-
-class Read:
-    """What was read of one agent: its file, its sidecar, its rows."""
-
-    __slots__ = ("file", "meta", "rows")
-
-    def __init__(self, file: AgentFile, meta: Mapping[str, Any], rows: AgentRows) -> None:
-        self.file = file
-        self.meta = meta
-        self.rows = rows
-
-
-class Parts:
-    """Everything that was read of one session.
-
-    Attributes:
-        session: its id.
-        thread: its main transcript.
-        agents: agents outside workflows, by id.
-        workflows: by run id, with the agents read for each.
-        log: its event log.
-        gate_alive: whether a gate is alive in it now.
-        elsewhere: ids of agents whose files lie with another session.
-    """
-
-    def __init__(self, session: str, thread: Thread, log: Log, *, gate_alive: bool = False) -> None:
-        self.elsewhere: frozenset[str] = frozenset()
-        self.session = session
-        self.thread = thread
-        self.agents: dict[str, Read] = {}
-        self.workflows: dict[str, tuple[Workflow, dict[str, Read]]] = {}
-        self.log = log
-        self.gate_alive = gate_alive
-
-
-class _Call:
-    """One launching call, from whichever side it was seen."""
-
-    __slots__ = ("launch", "log", "outcome", "parent")
-
-    def __init__(self, launch: Launch, parent: str) -> None:
-        self.launch = launch
-        self.parent = parent
-        self.outcome: Outcome | None = None
-        self.log: CallLog | None = None
 
 
 def assemble(parts: Parts, now: float) -> Session:
@@ -97,7 +44,7 @@ def assemble(parts: Parts, now: float) -> Session:
     session.timeline = parts.log.timeline
     session.incidents = parts.log.incidents
     session.main_errors = parts.thread.errors
-    session.account = _short(parts.log.account)
+    session.account = short(parts.log.account)
     session.unknown = _unknown(session, parts)
     session.seen = max(
         [parts.log.seen]
@@ -107,16 +54,16 @@ def assemble(parts: Parts, now: float) -> Session:
     return session
 
 
-def _calls(parts: Parts) -> dict[str, _Call]:
+def _calls(parts: Parts) -> dict[str, Call]:
     """Return every launching call by its id, transcripts first."""
-    found: dict[str, _Call] = {}
+    found: dict[str, Call] = {}
     threads: list[tuple[str, Calls]] = [("", parts.thread.calls)]
     threads += [(agent, read.rows.calls) for agent, read in parts.agents.items()]
     for _, some in parts.workflows.values():
         threads += [(agent, read.rows.calls) for agent, read in some.items()]
     for parent, calls in threads:
         for key, launch in calls.launches.items():
-            call = found.setdefault(key, _Call(launch, parent))
+            call = found.setdefault(key, Call(launch, parent))
             call.outcome = calls.outcomes.get(key) or call.outcome
     for key, told in parts.log.calls.items():
         if key not in found:
@@ -126,7 +73,7 @@ def _calls(parts: Parts) -> dict[str, _Call]:
             launch.label, launch.agent_type = told.label, told.agent_type
             launch.model, launch.prompt_sha = told.model, told.prompt_sha
             launch.ticket, launch.script = told.ticket, told.script
-            found[key] = _Call(launch, told.parent)
+            found[key] = Call(launch, told.parent)
         call = found[key]
         call.log = told
         if call.outcome is None and told.status:
@@ -141,7 +88,7 @@ def _calls(parts: Parts) -> dict[str, _Call]:
     return found
 
 
-def _placed(parts: Parts, calls: Mapping[str, _Call]) -> dict[str, str]:
+def _placed(parts: Parts, calls: Mapping[str, Call]) -> dict[str, str]:
     """Return the call each agent outside workflows belongs to."""
     placed: dict[str, str] = {}
     for key, call in calls.items():
@@ -157,7 +104,7 @@ def _placed(parts: Parts, calls: Mapping[str, _Call]) -> dict[str, str]:
 def _agent_runs(
     session: Session,
     parts: Parts,
-    calls: Mapping[str, _Call],
+    calls: Mapping[str, Call],
     placed: Mapping[str, str],
     now: float,
 ) -> None:
@@ -174,8 +121,8 @@ def _agent_runs(
         if run is None:
             run = runs[ident] = Run(ident, parts.session, "agents")
             session.runs.append(run)
-        entry = _agent_entry(parts, run.run, child, call, now)
-        entry.key = refusals.clean(key, 128)
+        entry = agent_entry(parts, run.run, child, call, now)
+        entry.key = clean(key, 128)
         run.entries.append(entry)
     for run in runs.values():
         _span(run)
@@ -185,84 +132,7 @@ def _run_id(message: str) -> str:
     return message if paths.is_id(message) else f"run_{prompts.sha(message)}"
 
 
-def _agent_entry(parts: Parts, run: str, agent: str, call: _Call | None, now: float) -> Entry:
-    read = parts.agents.get(agent)
-    known = _known(parts, agent, read)
-    if call is not None:
-        known.outcome = call.outcome
-        known.launched_at = call.launch.at
-    entry = Entry(parts.session, run, agent, standing(known, now))
-    if agent:
-        entry.attempts = [
-            Attempt(agent, read.file.path if read else "", read.rows if read else None)
-        ]
-    if call is not None:
-        launch = call.launch
-        entry.label, entry.agent_type, entry.model = launch.label, launch.agent_type, launch.model
-        entry.preview, entry.prompt_sha = launch.preview, launch.prompt_sha
-        entry.ticket = launch.ticket
-        entry.parent = call.parent
-        entry.launched_at = launch.at
-        entry.ended_at = call.outcome.at if call.outcome else None
-    for told in (known.outcome, known.notice):
-        if told is not None and told.tool_uses is not None:
-            entry.told_tool_uses = told.tool_uses
-    _describe(entry, parts, agent, read)
-    return entry
-
-
-def _known(parts: Parts, agent: str, read: Read | None) -> Known:
-    known = Known()
-    known.rows = read.rows if read else None
-    known.mtime = read.file.mtime if read else None
-    known.log = parts.log.agents.get(agent)
-    known.gate_alive = parts.gate_alive
-    known.session_ended = parts.log.ended_at
-    threads = [parts.thread.calls, *(other.rows.calls for other in parts.agents.values())]
-    for calls in threads:
-        known.notice = calls.notices.get(agent) or known.notice
-        known.stopped_at = calls.stopped.get(agent, known.stopped_at)
-    task = parts.log.tasks.get(agent)
-    if known.notice is None and task is not None and task[1] in ("completed", "failed", "stopped"):
-        known.notice = Outcome(task[0], task[1], child=agent)
-    return known
-
-
-def _describe(entry: Entry, parts: Parts, agent: str, read: Read | None) -> None:
-    """Fill in what sidecar, transcript and log tell of an agent."""
-    if read is not None:
-        meta, rows = read.meta, read.rows
-        entry.label = entry.label or _short(meta.get("description"))
-        entry.agent_type = _short(meta.get("agentType")) or entry.agent_type
-        entry.phase = entry.phase or _short(meta.get("workflowPhase"))
-        entry.parent = entry.parent or _short(meta.get("parentAgentId"))
-        entry.model = rows.model or _short(meta.get("model")) or entry.model
-        entry.preview = rows.preview or entry.preview
-        entry.prompt_sha = rows.prompt_sha or entry.prompt_sha
-        entry.ticket = rows.ticket or entry.ticket
-        entry.launched_at = entry.launched_at or rows.first_at
-        entry.ended_at = rows.last_at or entry.ended_at
-        entry.deaths += rows.errors
-        entry.revivals += rows.revived
-        entry.continued += rows.continued if rows.errors else 0
-        if rows.errors and rows.continued and entry.standing.state != state.DROPPED:
-            entry.requeued_as = agent
-    log = parts.log.agents.get(agent)
-    if log is not None:
-        entry.agent_type = entry.agent_type or log.type
-        entry.launched_at = entry.launched_at or (log.started[0] if log.started else None)
-        entry.revivals = max(entry.revivals, log.revivals)
-        entry.held += log.held
-        if read is None:
-            entry.log_tokens = dict(log.tokens)
-            entry.deaths += [one for one in (log.refused, log.failed) if one is not None]
-    entry.deaths.sort(key=lambda death: death[0])
-    refusal = entry.standing.refusal
-    if entry.standing.state == state.DROPPED and refusal is not None and not entry.deaths:
-        entry.deaths = [(entry.ended_at or entry.launched_at or 0.0, refusal)]
-
-
-def _workflow_run(parts: Parts, run: str, calls: Mapping[str, _Call], now: float) -> Run:
+def _workflow_run(parts: Parts, run: str, calls: Mapping[str, Call], now: float) -> Run:
     """Return one workflow's run: its items by key, however many agents tried each."""
     workflow, read = parts.workflows[run]
     found = Run(run, parts.session, "workflow")
@@ -279,7 +149,7 @@ def _workflow_run(parts: Parts, run: str, calls: Mapping[str, _Call], now: float
         ended = True
     for item in workflow.items:
         found.entries.append(
-            _item_entry(parts, run, item, read, now, ended=ended, stopped=found.stopped)
+            item_entry(parts, run, item, read, now, ended=ended, stopped=found.stopped)
         )
     found.started_at = workflow.started_at or (call.launch.at if call is not None else None)
     found.ended_at = workflow.ended_at or (told.at if told is not None and ended else None)
@@ -296,35 +166,6 @@ def _task(log: Log, task: str) -> Outcome | None:
     return Outcome(told[0], told[1] or "completed") if told is not None else None
 
 
-def _item_entry(
-    parts: Parts,
-    run: str,
-    item: Item,
-    read: Mapping[str, Read],
-    now: float,
-    *,
-    ended: bool,
-    stopped: bool,
-) -> Entry:
-    last = item.agents[-1]
-    known = _known(parts, last, read.get(last))
-    known.item = item
-    known.run_ended = ended
-    known.run_stopped = stopped
-    entry = Entry(parts.session, run, item.key, standing(known, now))
-    entry.label, entry.phase = item.label, item.phase
-    entry.model, entry.preview = item.model, item.preview
-    entry.queued_at = item.queued_at
-    for agent in item.agents:
-        one = read.get(agent)
-        entry.attempts.append(
-            Attempt(agent, one.file.path if one else "", one.rows if one else None)
-        )
-        _describe(entry, parts, agent, one)
-    entry.agent_type = entry.agent_type or WORKFLOW_AGENT
-    return entry
-
-
 def _unplaced(session: Session, parts: Parts, placed: Mapping[str, str], now: float) -> None:
     """Group agents that no call claims by the time they began; count the client's own helpers."""
     inside = {agent for _, read in parts.workflows.values() for agent in read}
@@ -339,7 +180,7 @@ def _unplaced(session: Session, parts: Parts, placed: Mapping[str, str], now: fl
         if _is_helper(agent, read, known_by_log=log is not None and log.known()):
             session.ignored += 1
             continue
-        alone.append(_agent_entry(parts, "", agent, None, now))
+        alone.append(agent_entry(parts, "", agent, None, now))
     alone.sort(key=lambda entry: (entry.launched_at or 0.0, entry.agent_id or ""))
     run: Run | None = None
     for entry in alone:
@@ -394,7 +235,3 @@ def _unknown(session: Session, parts: Parts) -> list[str]:
     found += [ref for run in session.runs for entry in run.entries for _, ref in entry.deaths]
     texts = {refusal.text for refusal in found if refusal.cause == "unknown" and refusal.text}
     return sorted(texts)[:20]
-
-
-def _short(value: object) -> str:
-    return refusals.clean(text_of(value), 120)

@@ -8,8 +8,9 @@ from paceline import paths
 from paceline.transcripts import agents, find, threads, workflows
 from paceline.transcripts.agents import AgentRows
 
-from .assemble import Parts, Read, assemble
+from .assemble import assemble
 from .contract import manifest
+from .entries import Parts, Read
 from .lineage import link
 from .log import Log, fold
 
