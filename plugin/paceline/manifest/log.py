@@ -7,6 +7,7 @@ trusted to be the only one (docs/events.md).
 from __future__ import annotations
 
 from paceline.refusals import Refusal, clean
+from paceline.transcripts import usage
 from paceline.transcripts.calls import ident, text_of
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ class AgentLog:
         self.revivals = 0
         self.revived_at: float | None = None
         self.held = 0.0
-        self.tokens = dict.fromkeys(("input", "cache_creation", "cache_read", "output"), 0)
+        self.tokens = usage.none()
         self.seen = 0.0
 
     def known(self) -> bool:

@@ -282,8 +282,8 @@ def _spent_dimension(
 def _headers(headers: Headers | None) -> dict[str, str]:
     if headers is None:
         return {}
-    items = getattr(headers, "items", lambda: headers)
-    return {str(name).lower(): str(value).strip() for name, value in items()}
+    pairs: Any = getattr(headers, "items", lambda: headers)()
+    return {str(name).lower(): str(value).strip() for name, value in pairs}
 
 
 def _body(body: bytes | str | dict[str, Any] | None) -> tuple[dict[str, Any], str]:

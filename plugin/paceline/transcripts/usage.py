@@ -66,7 +66,7 @@ def charged(tokens: Mapping[str, int]) -> int:
 
 def none() -> dict[str, int]:
     """Return no tokens of any kind."""
-    return dict.fromkeys((kind for kind, _ in KINDS), 0)
+    return {str(kind): 0 for kind, _ in KINDS}
 
 
 def total(*counts: Mapping[str, int]) -> dict[str, int]:
