@@ -9,11 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass  # noqa: TID253 - off the hook's fast path
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
+from paceline.ledger import learn
 from paceline.ledger.values import Bucket
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Learner
 
+MAY_HAVE_RISEN = frozenset({"text", "tier"})
+"""Sources that nobody renews: nothing but a refusal would ever tell that the limit was raised."""
 NEAR = 1e-6
 """Tokens that floating point may lose: a level this close to a cost is enough."""
 
@@ -46,6 +49,8 @@ def rate_of(
             return None
         return Rate(pace, max(learner.burst or 0.0, pace * least_burst_s))
     told = bucket.limit / 60.0
+    if learner is not None and bucket.source in MAY_HAVE_RISEN:
+        told *= 1.0 + learn.grown(learner, learn.CALM_TOLD)
     capacity = bucket.limit if bucket.capacity is None else bucket.capacity
     return Rate(min(told, pace) if pace is not None else told, capacity * (1.0 - headroom))
 

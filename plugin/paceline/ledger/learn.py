@@ -10,8 +10,10 @@ in a stretch of time T.
 
 Both errors shrink with T, so a few refusals minutes apart pin R to a few per cent, which halving
 and doubling never does. While a bound is loose the pace moves fast, when it is tight it stands
-just below it. The upper bound loosens with age, so a limit that was raised is found again; bounds
-that contradict each other mean that the limit moved, and the older half of the evidence goes.
+just below it. The upper bound loosens with age, and faster and faster while requests that had to
+wait for their turn are accepted one after the other, so a limit that was raised is found again at
+the price of less than one refusal in fifty requests. Bounds that contradict each other mean that
+the limit moved, and the older half of the evidence goes.
 
 A pause ends a stretch, unless the request after it had been waiting for its turn: a bucket that
 filled up meanwhile let tokens go to waste, and the upper bound would be too low.
@@ -43,8 +45,15 @@ CUT = 0.7
 """Each throttle cuts the pace at least to this part of it while nothing better is known."""
 RISE_S = 20.0
 """Seconds in which the pace closes two thirds of the way to where it may go."""
-LOOSEN_PER_S = 0.0005
-"""Relative growth of the upper bound a second (3 % a minute), up to twice."""
+LOOSEN_PER_S = 0.0001
+"""Relative growth of the upper bound a second (a third an hour), up to twice."""
+CALM = 110.0
+"""Accepted requests, each of which had waited for its turn, after which the bound has doubled. The
+fourth power of their part of that is what it has grown by: 9 % after sixty."""
+CALM_TOLD = 180.0
+"""The same for a number that a refusal's text named, or a guess: it may have been raised since."""
+SLOWEST_S = 120.0
+"""However low the bounds, a request as large as the refused one goes at least this often."""
 PACE_MIN = 1.0
 
 
@@ -66,6 +75,7 @@ def settled(learner: Learner, reservation: str, tokens: float, now: float) -> No
     for row in reversed(learner.sent):
         if row[3] == reservation:
             row[1] = tokens
+            learner.calm += row[4]
             break
     if learner.pace is not None:
         _rise(learner, now)
@@ -103,6 +113,8 @@ def refused(
     else:
         learner.sent.append([now, tokens, 0, reservation, 0])
     learner.sent.sort(key=lambda row: float(row[0]))
+    learner.calm = 0
+    least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high = bounds(learner)
     if low is not None and high is not None and low > high * 1.02:
         del learner.sent[: len(learner.sent) // 2]
@@ -114,7 +126,7 @@ def refused(
         learner.burst = _burst(learner, learner.high)
     if told is not None:
         if high is not None and high < told * BELOW:
-            learner.pace = max(PACE_MIN, high * BELOW, low or 0.0)
+            learner.pace = max(least, high * BELOW, low or 0.0)
             learner.cut_at = learner.moved_at = now
         return fresh
     if not fresh:
@@ -129,9 +141,14 @@ def refused(
             guess = max(guess, low, min(learner.pace, high) * BELOW if high < 2 * low else low)
         if high is not None:
             guess = min(guess, high * BELOW)
-    learner.pace = max(PACE_MIN, guess)
+    learner.pace = max(least, guess)
     learner.cut_at = learner.moved_at = now
     return True
+
+
+def grown(learner: Learner, over: float) -> float:
+    """Return the part by which a limit may have risen, after so many accepted requests."""
+    return float((learner.calm / over) ** 4)
 
 
 def achieved(learner: Learner, now: float) -> float:
@@ -217,6 +234,6 @@ def _rise(learner: Learner, now: float) -> None:
         learner.pace *= 1.0 + 0.5 * passed / RISE_S
         return
     age = max(0.0, now - learner.high_at)
-    ceiling = learner.high * min(2.0, 1.0 + LOOSEN_PER_S * age) * BELOW
+    ceiling = learner.high * (min(2.0, 1.0 + LOOSEN_PER_S * age) + grown(learner, CALM)) * BELOW
     if learner.pace < ceiling:
         learner.pace += (ceiling - learner.pace) * min(1.0, passed / RISE_S)

@@ -57,6 +57,7 @@ class Learner:
         high_at: when ``high`` was found; it loosens with age.
         cut_at: when the pace was last cut; refusals of what was sent before belong to that cut.
         moved_at: when the pace was last raised.
+        calm: requests accepted since the last refusal that had waited for their turn.
     """
 
     sent: list[list[Any]] = field(default_factory=list)
@@ -66,6 +67,7 @@ class Learner:
     high_at: float = 0.0
     cut_at: float = 0.0
     moved_at: float = 0.0
+    calm: int = 0
 
 
 @dataclass(slots=True)
