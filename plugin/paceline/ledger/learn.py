@@ -15,8 +15,9 @@ wait for their turn are accepted one after the other, so a limit that was raised
 the price of less than one refusal in fifty requests. Bounds that contradict each other mean that
 the limit moved, and the older half of the evidence goes.
 
-A pause ends a stretch, unless the request after it had been waiting for its turn: a bucket that
-filled up meanwhile let tokens go to waste, and the upper bound would be too low.
+Both hold only while the bucket is not full: tokens that come in then go to waste, and the upper
+bound would be too low. So a pause ends a stretch, unless the request after it had been waiting for
+its turn; and where the bound had grown for long before a refusal, only the last minute counts.
 
 What others on the account spend counts as a lower R, which is what is left for us.
 """
@@ -52,6 +53,10 @@ CALM = 110.0
 fourth power of their part of that is what it has grown by: 9 % after sixty."""
 CALM_TOLD = 180.0
 """The same for a number that a refusal's text named, or a guess: it may have been raised since."""
+UNUSED = 0.6
+"""Growth of the bound before a refusal from which the bucket is thought to have been full."""
+UNUSED_S = 60.0
+"""What was sent longer ago than that, before such a refusal, says nothing of the rate."""
 SLOWEST_S = 120.0
 """However low the bounds, a request as large as the refused one goes at least this often."""
 PACE_MIN = 1.0
@@ -113,6 +118,8 @@ def refused(
     else:
         learner.sent.append([now, tokens, 0, reservation, 0])
     learner.sent.sort(key=lambda row: float(row[0]))
+    if grown(learner, CALM) > UNUSED:
+        learner.sent[:] = [row for row in learner.sent if row[0] >= now - UNUSED_S]
     learner.calm = 0
     least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high = bounds(learner)
