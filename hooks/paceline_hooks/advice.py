@@ -1,7 +1,8 @@
 """A line for Claude before a Read that is large against what is left of the budget.
 
-Asked for large Reads only: it reads the ledger's snapshot, which a small one must not pay for. Said
-at most once a file and agent: a mark of the two is made in the session's folder by the first.
+Asked for large Reads only. The ledger costs several bare starts to load, so a look at its JSON
+comes first and says, mostly, that the budget is far from short. Said at most once a file and agent:
+a mark of the two is made in the session's folder by the first.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import os
 import time
 
-from paceline import account, paths, settings
+from paceline import account, jsonl, paths, settings
 from paceline.estimate import advise as advisor
 
 from . import event as fields
@@ -31,7 +32,11 @@ def before_read(
     if told.advise_reads == settings.OFF or told.mode != settings.PACE or session is None:
         return None
     state = paths.state_dir(env)
-    budget = _budget(env, state, told)
+    folder = told.ledger or paths.ledger_dir(state)
+    whose = _account(env, state, session)
+    if not _may_be_short(os.path.join(folder, f"{whose}.json"), estimate.tokens, told.headroom):
+        return None
+    budget = _budget(folder, whose, told)
     if budget is None:
         return None
     given = fields.dict_of(event, "tool_input")
@@ -47,16 +52,57 @@ def before_read(
     return {"hookSpecificOutput": said}
 
 
-def _budget(
-    env: Mapping[str, str], state: str, told: settings.Settings
-) -> tuple[float, float] | None:
+def _account(env: Mapping[str, str], state: str, session: str) -> str:
+    """Return the session's account: as its log begins with it, else worked out anew."""
+    try:
+        with open(paths.events_file(state, session), "rb") as file:
+            first = jsonl.loads(file.readline(jsonl.LINE_MAX))
+    except (OSError, ValueError):
+        first = None
+    found = first.get("account") if isinstance(first, dict) else None
+    if isinstance(found, str) and paths.is_id(found):
+        return found
+    return account.account_id(env, state)
+
+
+def _may_be_short(path: str, cost: int, headroom: float) -> bool:
+    """Say whether the ledger may call for advice on a Read of ``cost`` tokens.
+
+    The same question as :func:`_budget` and the advisor answer, asked of the bare JSON. It errs
+    towards yes: a limit that may have risen meanwhile is taken as it was.
+    """
+    try:
+        with open(path, "rb") as file:
+            families = jsonl.loads(file.read())["families"].values()
+        used = [family for family in families if "input" in family["buckets"]]
+        if not used:
+            return False
+        family = max(used, key=lambda one: float(one["buckets"]["input"]["at"]))
+        bucket = family["buckets"]["input"]
+        learner = family.get("learner") or {}
+        limit, pace = bucket.get("limit"), learner.get("pace")
+        if limit is None and pace is None:
+            return False
+        per_s = min(each for each in (pace, limit and limit / 60.0) if each is not None)
+        capacity = max(learner.get("burst") or 0.0, per_s * 5.0)
+        if limit is not None:
+            capacity = (bucket.get("capacity") or limit) * (1.0 - headroom)
+        gained = max(0.0, time.time() - bucket["at"]) * per_s
+        left = min(capacity, bucket["level"] + gained)
+    except FileNotFoundError:
+        return False
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return True  # of another shape: the ledger itself must say
+    return cost > per_s * 60.0 * advisor.SHARE or (cost > advisor.SHORT and left < cost)
+
+
+def _budget(folder: str, whose: str, told: settings.Settings) -> tuple[float, float] | None:
     """Return (tokens left, tokens a minute) of the input bucket used last, None when unknown."""
     from paceline.ledger import levels
     from paceline.ledger.store import FileStore
     from paceline.ledger.verdicts import Policy
 
-    folder = told.ledger or paths.ledger_dir(state)
-    ledger = FileStore(folder, account.account_id(env, state)).snapshot()
+    ledger = FileStore(folder, whose).snapshot()
     used = [f for f in ledger.families.values() if "input" in f.buckets]
     if not used:
         return None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LABEL_MAX = 80
 ADVISED_LEAST = 5000
-"""Tokens a Read has at least for the budget to be looked at, which costs several bare starts."""
+"""Tokens a Read has at least for the budget to be looked at."""
 
 
 def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from paceline import paths
+from paceline.ledger import belief
+from paceline.ledger.store import FileStore
 from process.hook_process import BOUND, command, environment, event
 
 if TYPE_CHECKING:
@@ -58,7 +61,7 @@ MOST = 50
 """Modules of the dearest hook, the interpreter's own included. Lower it when you can."""
 
 
-def loaded(name: str, fields: dict[str, Any], state: Path) -> set[str]:
+def loaded(name: str, fields: dict[str, Any], state: Path, **more: str) -> set[str]:
     """Return the modules a hook's process loads for one event."""
     start = command()
     start[1:1] = ["-X", "importtime"]
@@ -66,7 +69,7 @@ def loaded(name: str, fields: dict[str, Any], state: Path) -> set[str]:
         start,
         input=event(name, **fields),
         capture_output=True,
-        env=environment(state),
+        env=environment(state, **more),
         timeout=BOUND,
         check=True,
     )
@@ -80,6 +83,18 @@ def test_a_fast_hook_loads_nothing_expensive(name: str, tmp_path: Path) -> None:
     assert f"paceline_hooks.{_module(name)}" in found, "the list is not what it seems"
     assert not {module.partition(".")[0] for module in found} & EXPENSIVE
     assert len(found) <= MOST, sorted(found)
+
+
+def test_a_large_read_does_not_load_the_ledger_where_the_budget_is_ample(tmp_path: Path) -> None:
+    store = FileStore(paths.ledger_dir(str(tmp_path)), "default")
+    store.transact(lambda ledger, at: belief.tell(ledger, "all", "input", 9e6, at, source="set"))
+    store.transact(lambda ledger, at: ledger.family("opus-5"))
+    file = tmp_path / "large.py"
+    file.write_text("a line of ordinary words and (some, signs)\n" * 1500, encoding="utf-8")
+    event = {**AGENT, **READ, "tool_input": {"file_path": str(file)}}
+    found = loaded("PreToolUse", event, tmp_path, PACELINE_MODE="pace", HOME=str(tmp_path))
+    assert "paceline_hooks.advice" in found, "the read is not large"
+    assert not {module for module in found if module.startswith("paceline.ledger")}
 
 
 def test_the_list_would_show_an_expensive_module(tmp_path: Path) -> None:
