@@ -27,6 +27,8 @@ COMMANDS: dict[str, str] = {
     "ledger": "paceline_mcp.cli.ledger",
     "manifest": "paceline_mcp.cli.manifest",
     "requeue": "paceline_mcp.cli.requeue",
+    "run": "paceline_mcp.cli.run",
+    "simulate": "paceline_mcp.cli.simulate",
     "demo": "paceline_mcp.cli.demo",
     "doctor": "paceline_mcp.cli.doctor",
 }
