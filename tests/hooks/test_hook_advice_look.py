@@ -23,25 +23,28 @@ if TYPE_CHECKING:
 
     from paceline.ledger.values import Ledger
 
-AMOUNTS = st.floats(-200_000, 2_000_000)
+NEAR = st.floats(0.7, 1.6)
+"""Factors around the thresholds, where a look that is off would show."""
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300
+)
 @given(
-    cost=st.integers(5_000, 100_000),
-    itpm=st.none() | st.floats(1_000, 4_000_000),
+    cost=st.integers(5_000, 60_000),
+    limit=st.none() | NEAR,
     source=st.sampled_from(["set", "text", "header"]),
-    capacity=st.none() | st.floats(1_000, 4_000_000),
-    level=AMOUNTS,
-    age=st.floats(0, 300),
-    pace=st.none() | st.floats(10, 60_000),
+    capacity=st.none() | NEAR,
+    level=NEAR | st.just(-1.0),
+    age=st.floats(0, 2),
+    pace=st.none() | NEAR,
     headroom=st.floats(0, 0.5),
 )
 def test_what_the_ledger_would_advise_on_is_looked_into(
     tmp_path: Path,
     *,
     cost: int,
-    itpm: float | None,
+    limit: float | None,
     source: str,
     capacity: float | None,
     level: float,
@@ -50,17 +53,18 @@ def test_what_the_ledger_would_advise_on_is_looked_into(
     headroom: float,
 ) -> None:
     store = FileStore(str(tmp_path), "a")
+    third = 3.0 * cost
 
     def change(ledger: Ledger, _: float) -> None:
         ledger.families.clear()
         now = time.time() - age
         family = ledger.family("opus-5")
-        if itpm is not None:
-            belief.tell(ledger, "opus-5", "input", itpm, now, source=source)
-            family.buckets["input"].capacity = capacity
+        if limit is not None:
+            belief.tell(ledger, "opus-5", "input", third * limit, now, source=source)
+            family.buckets["input"].capacity = capacity and cost * capacity
         if "input" in family.buckets:
-            family.buckets["input"].level, family.buckets["input"].at = level, now
-        family.learner = Learner(pace=pace, burst=20_000.0) if pace else Learner()
+            family.buckets["input"].level, family.buckets["input"].at = cost * level, now
+        family.learner = Learner(pace=pace and third * pace / 60.0, burst=1.1 * cost)
 
     store.transact(change)
     policy = told.Settings(headroom=headroom)
@@ -68,8 +72,8 @@ def test_what_the_ledger_would_advise_on_is_looked_into(
     wanted = budget is not None and advisor.advise(
         Estimate("f", "text", cost, cost, cost), left=budget[0], rate=budget[1]
     )
-    if wanted:
-        assert advice._may_be_short(str(tmp_path / "a.json"), cost, headroom)
+    look = advice._may_be_short(str(tmp_path / "a.json"), cost, headroom)
+    assert look or not wanted
 
 
 @pytest.mark.parametrize(
