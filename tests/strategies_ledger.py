@@ -182,7 +182,7 @@ class Witness:
         """Hold the totals to rule I2."""
         totals = ledger.totals
         ended = totals.settled + totals.released + totals.expired
-        under_way = sum(r.amounts["input"] for r in ledger.reservations.values())
+        under_way = sum(r.amounts.get("input", 0.0) for r in ledger.reservations.values())
         assert abs(totals.taken - ended - under_way) < NEAR + 1e-9 * totals.taken, totals
 
     def _take(

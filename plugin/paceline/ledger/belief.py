@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
 
 from paceline.errors import UsageError
 from paceline.families import ALL
+from paceline.ledger import bucket as levels
 from paceline.ledger import learn
 from paceline.ledger.values import DIMENSIONS, Bucket
 
@@ -80,6 +81,9 @@ def tell(
         bucket.told_at = now
         return
     first = bucket.limit is None
+    if not first:  # what came in until now came in at the old rate
+        taught = learner if dimension == "input" else None
+        levels.refill(bucket, levels.rate_of(bucket, taught, 0.0), now)
     bucket.limit, bucket.source, bucket.told_at = limit, source, now
     if capacity is not None or bucket.capacity is None or bucket.capacity > limit:
         bucket.capacity = capacity

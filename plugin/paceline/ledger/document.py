@@ -93,7 +93,10 @@ def _ledger(data: Mapping[str, Any]) -> Ledger:
         defaults={d: _BUCKET.made(b) for d, b in data["defaults"].items()},
         shares={s: _SHARE.made(v) for s, v in data["shares"].items()},
         prefixes={k: _PREFIX.made(p) for k, p in data["prefixes"].items()},
-        corrections={f: [_number(r) for r in ratios] for f, ratios in data["corrections"].items()},
+        corrections={
+            kind: tuple(_number(ratio) for ratio in ratios)
+            for kind, ratios in data["corrections"].items()
+        },
         totals=_TOTALS.made(data["totals"]),
         kept={k: v for k, v in data.items() if k not in _KNOWN},
         expiry=math.inf,
