@@ -41,17 +41,17 @@ def settings_rows(env: Mapping[str, str], managed: Path | None = None) -> list[R
 
 
 def _person(env: Mapping[str, str], own: Path) -> Row:
-    wrong = settings.problems({**_configured(own), **env})
+    wrong = settings.problems({**configured(own), **env})
     if wrong:
         return Row("settings", Level.BAD, " ".join(wrong), "correct it, then: paceline doctor")
-    told = settings.load({**_configured(own), **env})
+    told = settings.load({**configured(own), **env})
     if told.mode != settings.PACE:
         what = f"mode is {told.mode}: nothing is held or brought back"
         return Row("settings", Level.NOTE, what, "set the mode to pace in /plugin, paceline")
     return Row("settings", Level.FINE, "all can be used")
 
 
-def _configured(own: Path) -> dict[str, str]:
+def configured(own: Path) -> dict[str, str]:
     """Return what a person set under /plugin, as hooks get it."""
     plugins = _read(own).get("pluginConfigs")
     told: dict[str, str] = {}
