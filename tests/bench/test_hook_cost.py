@@ -19,7 +19,7 @@ def test_every_hook_is_measured_against_a_bare_start() -> None:
 
 def test_a_hook_over_the_budget_is_named() -> None:
     def figure(name: str, minimum: float, median: float, *, fast: bool = True) -> hook_cost.Figure:
-        return hook_cost.Figure(name, fast, 1.0, 1.0, minimum, median)
+        return hook_cost.Figure(name, fast, 1.0, 1.0, minimum, median, None)
 
     figures = [
         figure("within", 2.4, 2.5),
