@@ -57,6 +57,9 @@ UNUSED = 0.6
 """Growth of the bound before a refusal from which the bucket is thought to have been full."""
 UNUSED_S = 60.0
 """What was sent longer ago than that, before such a refusal, says nothing of the rate."""
+ALONE_S = 5.0
+"""Refused before anything was accepted, a request is tried again after about so many seconds: there
+is no evidence of a rate, and each further refusal cuts the pace like any other."""
 SLOWEST_S = 120.0
 """However low the bounds, a request as large as the refused one goes at least this often."""
 PACE_MIN = 1.0
@@ -130,7 +133,8 @@ def refused(
         learner.high, learner.high_at = high, now
     fresh = sent_at >= learner.cut_at
     if fresh:
-        learner.burst = _burst(learner, learner.high)
+        # A bucket that cannot hold the refused request would let it go the sooner, the slower it is.
+        learner.burst = max(_burst(learner, learner.high), tokens)
     if told is not None:
         if high is not None and high < told * BELOW:
             learner.pace = max(least, high * BELOW, low or 0.0)
@@ -139,7 +143,7 @@ def refused(
     if not fresh:
         return False
     if learner.pace is None:
-        guess = achieved(learner, now)
+        guess = achieved(learner, now) or tokens / ALONE_S
         if high is not None:
             guess = min(guess, high)
     else:
@@ -159,10 +163,13 @@ def grown(learner: Learner, over: float) -> float:
 
 
 def achieved(learner: Learner, now: float) -> float:
-    """Return the rate accepted so far, tokens a second, bursts spread over ``FIRST_S``."""
+    """Return the rate accepted so far, tokens a second, bursts spread over ``FIRST_S``.
+
+    0.0 when nothing was accepted in the last minute.
+    """
     taken = [(row[0], row[1]) for row in learner.sent if row[2] and row[0] >= now - 60.0]
     if not taken:
-        return PACE_MIN
+        return 0.0
     tokens = float(sum(size for _, size in taken))
     return tokens / float(max(FIRST_S, now - taken[0][0]))
 
