@@ -6,6 +6,7 @@ Read from bytes: a byte order mark, invalid UTF-8 and lone surrogates never rais
 
 from __future__ import annotations
 
+import errno
 import os
 
 from paceline import codec
@@ -36,14 +37,15 @@ def loads(data: bytes | str) -> Any:
 
 
 def append(path: str, value: dict[str, Any]) -> None:
-    """Append one line with a single write (no lock). ``OSError`` when the file cannot be written."""
+    """Append one line with a single write, no lock. ``OSError`` when it cannot be written."""
     line = dumps(value).encode("ascii") + b"\n"
     if len(line) > LINE_MAX:
         msg = "event line too long"
         raise ValueError(msg)
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     try:
-        os.write(fd, line)
+        if os.write(fd, line) != len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
     finally:
         os.close(fd)
 
