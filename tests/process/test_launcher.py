@@ -52,6 +52,8 @@ def root(tmp_path: Path) -> Path:
     place = tmp_path / "plu gïn"
     for room in ("mcp_server", "plugin"):
         shutil.copytree(ROOT / room, place / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for page in ("pyproject.toml", "uv.lock", "README.md", "LICENSE"):
+        shutil.copy(ROOT / page, place / page)
     return place
 
 
@@ -178,7 +180,7 @@ def test_an_installation_outlives_the_client_that_gave_up_waiting(
     os.mkfifo(go)
     slow = tools / "uv"
     slow.write_text(
-        f'#!/bin/sh\n[ "$1" = venv ] && {{ echo > "{arrived}"; read _ < "{go}"; }}\n'
+        f'#!/bin/sh\n[ "$1" = sync ] && {{ echo > "{arrived}"; read _ < "{go}"; }}\n'
         f'exec "{find_uv_bin()}" "$@"\n',
         encoding="utf-8",
     )

@@ -1,6 +1,6 @@
 """Makes the server's environment: with uv where it is on PATH, else with venv and pip.
 
-Both install the same pinned and hashed list. One process at a time; the others find it ready.
+Both install the same pinned and hashed packages. One process at a time; the others find it ready.
 """
 
 from __future__ import annotations
@@ -41,33 +41,41 @@ def install(root: Path, folder: Path) -> Path:
     with one_at_a_time(folder / ".lock"):
         if not places.is_ready(venv):
             shutil.rmtree(venv, ignore_errors=True)
-            fill(venv, places.requirements(root))
+            fill(venv, root)
             (venv / places.READY).touch()
             remove_unused(folder, keep=venv)
     return venv
 
 
-def fill(venv: Path, requirements: Path) -> None:
-    """Make ``venv`` and install the list into it, then import what the server will import."""
+def fill(venv: Path, root: Path) -> None:
+    """Make ``venv`` and install what is pinned, then import what the server will import."""
     env = clean_env(os.environ)
     uv = shutil.which("uv")
-    if uv is None or not with_uv(uv, venv, requirements, env):
-        with_pip(venv, requirements, env)
+    if uv is None or not with_uv(uv, venv, root, env):
+        with_pip(venv, places.requirements(root), env)
     # Proves it whole, and leaves the compiled modules that make the first start a fast one.
     python = str(places.python_of(venv))
     subprocess.run([python, "-I", "-c", IMPORTS], check=True, env=env, cwd=venv)
 
 
-def with_uv(uv: str, venv: Path, requirements: Path, env: dict[str, str]) -> bool:
-    """Whether uv could do it. Its own settings apply, those of the current folder do not."""
+def with_uv(uv: str, venv: Path, root: Path, env: dict[str, str]) -> bool:
+    """Whether uv could do it.
+
+    First as uv.lock says, which needs no index and, with a warm cache, no network. Where that is
+    out of reach its own settings may name a mirror; those of the current folder never count.
+    """
     python = str(places.python_of(venv))
-    make = [uv, "venv", "--quiet", "--python", sys.executable, str(venv)]
+    sync = [uv, "sync", "--quiet", "--frozen", "--no-dev", "--no-install-project"]
+    sync += ["--project", str(root), "--python", sys.executable]
+    make = [uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(venv)]
     fetch = [uv, "pip", "install", "--quiet", "--python", python, "--require-hashes", "--no-deps"]
-    steps = (make, [*fetch, "-r", str(requirements)])
-    return all(
-        subprocess.run(step, check=False, env=env, cwd=venv.parent).returncode == 0
-        for step in steps
-    )
+    fetch += ["-r", str(places.requirements(root))]
+    told = env | {"UV_PROJECT_ENVIRONMENT": str(venv)}
+
+    def done(step: list[str]) -> bool:
+        return subprocess.run(step, check=False, env=told, cwd=venv.parent).returncode == 0
+
+    return done(sync) or (done(make) and done(fetch))
 
 
 def with_pip(venv: Path, requirements: Path, env: dict[str, str]) -> None:
