@@ -4,8 +4,8 @@ An agent's first request is held in ``SubagentStart``, each later one in ``PostT
 fires once when all tools of a turn have answered and before the next request goes. What the last
 request used is read from the transcript and settled at the next hold, or when the agent stops.
 
-A hold is bounded (``HOLD_S``): an agent without progress for ten minutes is ended by the client's
-watchdog, whose limit a hook cannot raise. After it the request goes as it is. Whatever fails here,
+A hold is bounded: an agent without progress is ended by the client's watchdog, whose limit a hook
+cannot raise. After it the request goes as it is. Whatever fails here,
 the request goes: the boundary around the hook notes the fault.
 """
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from paceline.ledger.store import FileStore
 
 HOLD_S = 480.0
+WORKFLOW_HOLD_S = 165.0
+"""An agent of a workflow is ended after 180 s without progress (client 2.1.240), others after 600."""
+WORKFLOW_AGENT = "workflow-subagent"
 LEASE_S = 120.0
 LEAST_SLEEP_S = 0.02
 REPLAN_S = 1.0
@@ -147,7 +150,7 @@ def _wait(room: _Room) -> None:
         project=asking.project_of(room.project),
         now=room.now,
     )
-    until = room.now + HOLD_S
+    until = room.now + (WORKFLOW_HOLD_S if known.type == WORKFLOW_AGENT else HOLD_S)
 
     def look(ledger: Any, at: float) -> Any:
         admit.enqueue(

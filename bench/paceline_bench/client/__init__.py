@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from paceline_bench.client.find import VERSIONS, ClientMissing, find_client
 from paceline_bench.client.result import Counts, RunResult
-from paceline_bench.client.run import Progress, fanout, run_fanout
+from paceline_bench.client.run import Progress, fanout, run_fanout, run_together
 from paceline_bench.client.spec import SEED_API, Fanout
 
 __all__ = [
@@ -28,4 +28,5 @@ __all__ = [
     "fanout",
     "find_client",
     "run_fanout",
+    "run_together",
 ]

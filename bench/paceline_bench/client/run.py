@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import time
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from paceline_bench.simapi.script import script_text
 from paceline_bench.simapi.server import Running, running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from paceline_bench.simapi.script import Reply, Turn
 
@@ -96,12 +97,43 @@ def fanout(
         shutil.rmtree(root, ignore_errors=True)
 
 
+def run_together(specs: Sequence[Fanout]) -> list[RunResult]:
+    """Run several fan-outs at once against one API; return each one's own counts, in order.
+
+    The API is that of the first. For one budget give the specs one ``state_dir``. Homes are gone
+    when this returns.
+
+    Raises:
+        ClientMissing: a client is not to be had.
+    """
+    clients = [find_client(spec.version) for spec in specs]
+    root = Path(tempfile.mkdtemp(prefix="plbench-")).resolve()
+    try:
+        roots = [root / str(number) for number in range(len(specs))]
+        for one in roots:
+            for folder in (one / "home" / "tmp", one / "work", one / "files"):
+                folder.mkdir(parents=True)
+        with (
+            running(specs[0].api, log=root / "api.jsonl") as api,
+            ThreadPoolExecutor(len(specs)) as pool,
+        ):
+            runs = [
+                pool.submit(_run, spec, client, one, api, None, shared=True)
+                for spec, client, one in zip(specs, clients, roots, strict=True)
+            ]
+            return [run.result() for run in runs]
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+
+
 def _run(
     spec: Fanout,
     client: Path,
     root: Path,
     api: Running,
     progress: Callable[[Progress], None] | None,
+    *,
+    shared: bool = False,
 ) -> RunResult:
     home = root / "home"
     agents = write_files(spec, root / "files")
@@ -133,7 +165,9 @@ def _run(
             left = processes.leftovers(mark) if not timed_out else 0
         finally:
             processes.end(process, mark)
-    return _result(spec, root, api, process, timed_out=timed_out, wall=wall, leftovers=left)
+    return _result(
+        spec, root, api, process, timed_out=timed_out, wall=wall, leftovers=left, shared=shared
+    )
 
 
 def _wait(
@@ -159,9 +193,10 @@ def _wait(
             return False
 
 
-def _counts(spec: Fanout, api: Running) -> Counts:
+def _counts(spec: Fanout, api: Running, session: str | None = None) -> Counts:
     launched = spec.agents if spec.kind != "none" else 0
-    return count(api.records(), launched, spec.api, api.api.account.start)
+    records = [r for r in api.records() if session is None or r.session == session]
+    return count(records, launched, spec.api, api.api.account.start)
 
 
 def _result(
@@ -173,6 +208,7 @@ def _result(
     timed_out: bool,
     wall: float,
     leftovers: int,
+    shared: bool,
 ) -> RunResult:
     lines = list(_json_lines(root / "out.jsonl"))
     first: dict[str, Any] = next((line for line in lines if line.get("subtype") == "init"), {})
@@ -182,7 +218,7 @@ def _result(
     home = root / "home"
     projects = sorted((home / ".claude" / "projects").glob(f"*/{session}.jsonl")) if session else []
     return RunResult(
-        counts=_counts(spec, api),
+        counts=_counts(spec, api, session if shared else None),
         exit_code=None if timed_out else process.returncode,
         timed_out=timed_out,
         wall_s=wall,
