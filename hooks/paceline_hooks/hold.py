@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 HOLD_S = 480.0
 WORKFLOW_HOLD_S = 165.0
-"""An agent of a workflow is ended after 180 s without progress (client 2.1.240), others after 600."""
+"""An agent of a workflow is ended after 180 s without progress (client 2.1.240), others after
+600."""
 WORKFLOW_AGENT = "workflow-subagent"
 LEASE_S = 120.0
 LEAST_SLEEP_S = 0.02

@@ -27,7 +27,7 @@ API = Config(itpm=240_000, itpm_capacity=30_000)
 def test_a_small_session_is_not_starved_by_a_large_one(
     client: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """[P8] [I7] Its span is at most 1.3 of what half the limit takes, and at most one is refused."""
+    """[P8] [I7] Its span is at most 1.3 of what half the limit takes; one may be refused."""
     client("2.1.332")
     state = tmp_path / "state"
     small = Fanout(
