@@ -31,7 +31,7 @@ def test_the_gate_does_what_its_own_tests_say(
         shutil.copytree(ROOT / part, plugin / part, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests" / "hooks" / "gate.test.ts", plugin)
     home = tmp_path / "home"
-    home.mkdir()
+    (home / "tmp").mkdir(parents=True)
     done = subprocess.run(
         [str(client("2.1.332")), "plugin", "test", str(plugin)],
         env=environment(Fanout(), home, "http://127.0.0.1:9"),

@@ -14,6 +14,7 @@ from uv import find_uv_bin
 from paceline import jsonl
 from paceline_bench.client import VERSIONS, Fanout, fanout
 from paceline_bench.client.home import environment
+from paceline_mcp.launcher.places import READY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.client
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 60
+PAGES = ("LICENSE", "README.md", "pyproject.toml", "uv.lock")
 PARTS = (".claude-plugin", "assets", "hooks", "mcp_server", "plugin", "skills")
 
 
@@ -32,13 +34,13 @@ def plugin(tmp_path: Path) -> Path:
     unwanted = shutil.ignore_patterns("__pycache__", "types")
     for part in PARTS:
         shutil.copytree(ROOT / part, place / part, ignore=unwanted)
-    for page in ("README.md", "LICENSE"):
+    for page in PAGES:
         shutil.copy(ROOT / page, place / page)
     return place
 
 
 def run(client: Path, home: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    home.mkdir(exist_ok=True)
+    (home / "tmp").mkdir(parents=True, exist_ok=True)
     return subprocess.run(
         [str(client), *args],
         env=environment(Fanout(), home, "http://127.0.0.1:9"),
@@ -80,27 +82,33 @@ def test_the_repository_is_a_marketplace_that_installs_it(
 def test_hooks_and_server_start_from_there_without_anything_set(
     client: Callable[[str], Path], plugin: Path, version: str
 ) -> None:
-    """The default of every setting reaches the server, and the hooks need none."""
+    """[P7] The default of every setting reaches the server, and the hooks need none.
+
+    The agent is the first of a first session: it waits for the packages, and is then paced.
+    """
     client(version)
     cache = subprocess.run([find_uv_bin(), "cache", "dir"], capture_output=True, check=True)
     offline = {"UV_OFFLINE": "1", "UV_CACHE_DIR": cache.stdout.decode("utf-8").strip()}
-    spec = Fanout(version=version, kind="none", plugin_dir=plugin, env=offline, timeout_s=SECONDS)
+    spec = Fanout(version=version, agents=1, plugin_dir=plugin, env=offline, timeout_s=SECONDS)
 
     with fanout(spec) as result:
         servers = {server["name"]: server["status"] for server in result.init["mcp_servers"]}
         logs = list(result.state.glob("sessions/*/events.jsonl"))
-        kinds = [line["e"] for log in logs for line in jsonl.read(str(log))[0]]
-        made = list((result.home / ".claude" / "plugins" / "data").glob("paceline-*/venv/*/"))
+        lines = [line for log in logs for line in jsonl.read(str(log))[0]]
+        data = result.home / ".claude" / "plugins" / "data"
+        made = list(data.glob(f"paceline-*/venv/*/{READY}"))
 
     assert result.exit_code == 0, result.errors
+    assert result.counts.delivered == 1
     assert set(servers) == {"plugin:paceline:paceline"}
-    assert servers["plugin:paceline:paceline"] in {"connected", "pending"}
-    assert kinds[:2] == ["session.start", "prompt"]
     assert len(made) == 1
+    assert [line["e"] for line in lines][:2] == ["session.start", "prompt"]
+    by = {line["by"] for line in lines if line["e"] == "request.grant" and line["agent"]}
+    assert by == {"gate" if version == VERSIONS[0] else "hook"}
     assert left_behind(plugin) == []
 
 
 def left_behind(plugin: Path) -> list[str]:
     """Return what a session wrote into the plugin's own folder, but for compiled modules."""
-    kept = {*PARTS, "README.md", "LICENSE"}
+    kept = {*PARTS, *PAGES}
     return [place.name for place in plugin.iterdir() if place.name not in kept]
