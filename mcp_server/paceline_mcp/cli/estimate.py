@@ -50,11 +50,12 @@ def _row(
 def _table(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("path", "kind", "tokens", "range", "note")
     for row in rows:
         table.add_row(
-            plain(row["path"]),
+            Text(plain(row["path"])),
             row["kind"],
             f"{row['tokens']:,}",
             f"{row['low']:,} to {row['high']:,}",
@@ -63,4 +64,4 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if len(rows) > 1:
         table.add_section()
         table.add_row("all", "", f"{sum(row['tokens'] for row in rows):,}", "", "")
-    Console().print(table, markup=False)
+    Console().print(table)

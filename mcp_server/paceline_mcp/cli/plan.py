@@ -66,7 +66,7 @@ def _print(found: Plan, limits: Limits) -> None:
     table.add_section()
     table.add_row("all", "", f"{found.tokens:,}", f"{found.low:,} to {found.high:,}")
     console = Console()
-    console.print(table, markup=False)
+    console.print(table)
     if found.least_s is None:
         typer.echo("No limit is known. To tell one: paceline limits set --model all --itpm N")
     else:
