@@ -148,7 +148,7 @@ test('a leader tells when its reply begins, before it ends', async ($, on) => {
 })
 
 test('a person reads what is waited for, and the line goes when nobody waits', async ($, on) => {
-  server(on, { ask: [{ wait: true, note: 'Paceline: 3 waiting' }, { id: 'r1', note: '' }] })
+  server(on, { ask: [{ wait: true, note: '3 waiting' }, { id: 'r1', note: '' }] })
   client(on, [ANSWERED])
   const lines = []
   on('ui.status', (_, e) => {
@@ -156,7 +156,7 @@ test('a person reads what is waited for, and the line goes when nobody waits', a
     return { value: undefined }
   })
   await step($)
-  expect(lines).toEqual(['Paceline: 3 waiting', ''])
+  expect(lines).toEqual(['3 waiting', ''])
 })
 
 test('a compaction keeps the person\'s own retries', async ($, on) => {

@@ -212,9 +212,9 @@ class GateDesk:
         seconds = max(0.0, first.at - time.time())
         if first.why == "quota":
             at = time.strftime("%H:%M", time.localtime(first.at))
-            return f"Paceline: {len(waits)} parked until {at}, when the plan's limit resets"
+            return f"{len(waits)} parked until {at}, when the plan's limit resets"
         what = "for the API to recover" if first.why == "overload" else "for the token limit"
-        return f"Paceline: {len(waits)} waiting {what}, next in {seconds:.0f} s"
+        return f"{len(waits)} waiting {what}, next in {seconds:.0f} s"
 
     def _note_wait(self, call: str, agent: str, task: asyncio.Task[Any]) -> None:
         """Log a long hold once, and take its ticket back when nobody asks for it any more."""
