@@ -27,6 +27,10 @@ def result(ident: str, words: str, **more: Any) -> dict[str, Any]:
     return {"type": "tool_result", "tool_use_id": ident, "content": words, **more}
 
 
+def paceline(*lines: str, before: str = "") -> dict[str, Any]:
+    return text("\n".join((f"{before}Paceline: 2 agents did not deliver:", *lines)))
+
+
 def reply(*messages: dict[str, Any]) -> Reply:
     return obey(read_turn({"messages": [said("user", text(PROMPT)), *messages]}))
 
@@ -41,7 +45,11 @@ def test_it_starts_the_fan_out_like_any_main_thread() -> None:
 
 
 def test_it_continues_each_named_agent_once_until_it_is_asked_again() -> None:
-    order = said("user", text(f'SendMessage {{to: "{ONE}"}}, SendMessage(to: "{TWO}", …), again '))
+    order = said(
+        "user",
+        paceline(f'- SendMessage {{to: "{ONE}"}}', f'- SendMessage(to: "{TWO}", …)'),
+        paceline(f'- SendMessage(to: "{ONE}")', before="PostToolUseFailure:Agent hook context: "),
+    )
     first = reply(LAUNCHED, DIED, order)
     assert [(call.name, call.input["to"]) for call in first.calls] == [
         ("SendMessage", ONE),
@@ -50,14 +58,14 @@ def test_it_continues_each_named_agent_once_until_it_is_asked_again() -> None:
     sent = said("assistant", *(use(call, call.input["to"]) for call in first.calls))
     done = said("user", result(ONE, "sent"), result(TWO, "sent"))
     assert reply(LAUNCHED, DIED, order, sent, done).calls == ()
-    later = said("user", text(f"Once more: SendMessage {{to: {TWO}}}"))
+    later = said("user", paceline(f"- SendMessage {{to: {TWO}}}"))
     assert [call.input["to"] for call in reply(LAUNCHED, DIED, order, sent, done, later).calls] == [
         TWO
     ]
 
 
 def test_looking_for_a_tool_does_not_forget_the_order() -> None:
-    order = said("user", text(f"SendMessage {{to: {ONE}}}"))
+    order = said("user", paceline(f"- SendMessage {{to: {ONE}}}"))
     look = said("assistant", use(ToolCall("ToolSearch", {"query": "select:SendMessage"}), "t2"))
     found = said("user", result("t2", "loaded"))
     assert [call.name for call in reply(LAUNCHED, DIED, order, look, found).calls] == [
@@ -66,20 +74,22 @@ def test_looking_for_a_tool_does_not_forget_the_order() -> None:
 
 
 def test_it_runs_a_named_workflow_script() -> None:
-    order = said("user", text('Workflow({scriptPath: "/state/x y.js"}): finished results'))
+    order = said("user", paceline('- Workflow({scriptPath: "/state/x y.js"}): finished'))
     (call,) = reply(LAUNCHED, DIED, order).calls
     assert call == ToolCall("Workflow", {"scriptPath": "/state/x y.js"})
 
 
 def test_it_launches_a_dead_agents_prompt_again_with_the_line_it_is_given() -> None:
     for which in (f"agent {ONE}", "the call that failed"):
-        words = f'Agent again, with the prompt you gave {which} and the line "ticket 7" at its end.'
-        (call,) = reply(LAUNCHED, DIED, said("user", text(words))).calls
+        words = (
+            f'- Agent again, with the prompt you gave {which} and the line "ticket 7" at its end.'
+        )
+        (call,) = reply(LAUNCHED, DIED, said("user", paceline(words))).calls
         assert call == ToolCall("Agent", {"description": "one", "prompt": "read it\nticket 7"})
 
 
 def test_it_asks_the_requeue_tool_and_then_follows_its_advice() -> None:
-    order = said("user", text("Call requeue_dropped (server paceline) for run wf_abc-123 now."))
+    order = said("user", paceline("- Call requeue_dropped (server paceline) for run wf_abc-123"))
     (call,) = reply(LAUNCHED, DIED, order).calls
     assert call == ToolCall(REQUEUE, {"run": "wf_abc-123"})
     asked = said("assistant", use(call, "t2"))
@@ -91,3 +101,11 @@ def test_it_asks_the_requeue_tool_and_then_follows_its_advice() -> None:
 def test_the_clients_own_hint_in_a_result_is_no_order() -> None:
     hint = said("user", result("t1", f"agentId: {ONE} (Use SendMessage with to: '{ONE}')"))
     assert reply(LAUNCHED, hint).calls == ()
+
+
+def test_what_the_client_says_of_a_workflow_is_no_order() -> None:
+    """It did so without end: each start tells how to start it again."""
+    hint = said("user", result("t1", 'To resume: Workflow({scriptPath: "/a.js"}) after an edit.'))
+    assert reply(LAUNCHED, hint).calls == ()
+    both = said("user", paceline("- wait"), text('Workflow({scriptPath: "/a.js"})'))
+    assert reply(LAUNCHED, both).calls == ()

@@ -1,6 +1,9 @@
-"""A scripted main thread that does what text put before it asks for: role ``obey``.
+"""A scripted main thread that does what Paceline's text asks for: role ``obey``.
 
-It starts the fan-out like ``main`` and then follows orders in the order in which they stand:
+It starts the fan-out like ``main`` and then follows orders in the order in which they stand. An
+order is a line of a list under a line that begins, or continues a hook's name, with ``Paceline:``,
+or any line of ``requeue_dropped``'s result. What the client itself hints at (a workflow's result
+says how to run its script again) is none:
 
 ``SendMessage {to: "ID"``           one SendMessage to that agent
 ``Workflow({scriptPath: "PATH"``    that workflow
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 REQUEUE = "mcp__plugin_paceline_paceline__requeue_dropped"
+BEGINS = re.compile(r"(?:<[a-z-]+>)?(?:[A-Za-z]+(?::[\w-]+)? hook [a-z ]{3,40}: ?)?Paceline: ")
+"""How a line begins that is Paceline's; the client names the hook before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +99,32 @@ def orders(turn: Turn) -> list[ToolCall]:
     for role, blocks in _since_last_action(turn):
         if role == "assistant":
             continue
-        text = "\n".join(all_text(block) for block in blocks)
+        text = "\n".join(_spoken(turn, block) for block in blocks)
         matches = [(match, form) for form in FORMS for match in form.words.finditer(text)]
         for match, form in sorted(matches, key=lambda one: one[0].start()):
             given = form.make(turn, match)
             if given is not None and (call := ToolCall(form.tool, given)) not in found:
                 found.append(call)
     return found
+
+
+def _spoken(turn: Turn, block: dict[str, Any]) -> str:
+    """Return the lines of a block that are Paceline's."""
+    text = all_text(block)
+    if block.get("tool_use_id") in {
+        one.get("id") for one in _blocks(turn) if one.get("name") == REQUEUE
+    }:
+        return text
+    found: list[str] = []
+    speaks = False
+    for line in text.splitlines():
+        if BEGINS.match(line):
+            speaks = True
+        elif not line.startswith(("- ", "  ")):
+            speaks = False
+        if speaks:
+            found.append(line)
+    return "\n".join(found)
 
 
 def _since_last_action(turn: Turn) -> list[tuple[str, list[dict[str, Any]]]]:
