@@ -20,10 +20,8 @@ from paceline_mcp.office import Office, opened
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-INSTRUCTIONS = (
-    "Paceline paces this session's model requests to the account's token limit by itself. "
-    "Fan out freely. run_manifest tells which agents delivered; requeue_dropped, what to run again."
-)
+INSTRUCTIONS = "Requests are paced to the token limit by themselves: fan out freely."
+"""Short: it stands in the prompt of every agent."""
 
 
 def make(env: Mapping[str, str] | None = None) -> MCPServer[Office]:
