@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 FAMILY = family_of(MODEL)
 TYPE = "general-purpose"
+LOOK_S = 4.0
+"""Seconds after which a desk renews the leases of its waiting tickets, which live for ten."""
 CLIENT_WORDS = {
     401: "authentication_failed",
     403: "authentication_failed",
@@ -217,7 +219,7 @@ class Desk:
         for ticket, asked in new:
             admit.enqueue(ledger, ticket=ticket, now=now, lease=LEASE_S, **asked)
         if self._waiting:
-            whole = now >= self._looked + REPLAN_S
+            whole = now >= self._looked + LOOK_S
             self._looked = now if whole else self._looked
             policy = self.paced.policy
             verdicts = admit.tick(ledger, self._tickets, now, policy, slots=False, renew=whole)

@@ -9,7 +9,7 @@ import math
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import drawsvg  # type: ignore[import-untyped]  # it ships no types
 
@@ -47,7 +47,7 @@ class _Panel:
     def y(self, value: float) -> float:
         return self.top + self.height * (1 - min(value, self.most) / self.most)
 
-    def line(self, points: Sequence[tuple[float, float]], colour: str, **style: object) -> None:
+    def line(self, points: Sequence[tuple[float, float]], colour: str, **style: Any) -> None:
         flat = [edge for at, value in points for edge in (self.x(at), self.y(value))]
         if len(flat) >= 4:
             style = {"stroke_width": 2, "stroke_linejoin": "round", **style}
@@ -58,7 +58,7 @@ class _Panel:
         flat = [edge for at, value in closed for edge in (self.x(at), self.y(value))]
         self.drawing.append(drawsvg.Lines(*flat, fill=colour, fill_opacity=0.14, stroke="none"))
 
-    def text(self, text: str, x: float, y: float, size: float = 12, **style: object) -> None:
+    def text(self, text: str, x: float, y: float, size: float = 12, **style: Any) -> None:
         style = {"fill": FAINT, "font_family": FONT, **style}
         self.drawing.append(drawsvg.Text(text, size, x, y, **style))
 

@@ -19,6 +19,7 @@ class Clock(Protocol):
     @property
     def now(self) -> float:
         """The time, in seconds."""
+        raise NotImplementedError
 
     def at(self, when: float, call: Callable[..., None], *args: Any) -> None:
         """Call ``call(*args)`` at ``when``, or at once when that has passed."""
