@@ -20,9 +20,6 @@ from paceline_mcp.office import Office, opened
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
-INSTRUCTIONS = "Requests are paced to the token limit by themselves: fan out freely."
-"""Short: it stands in the prompt of every agent."""
-
 
 def make(env: Mapping[str, str] | None = None) -> MCPServer[Office]:
     """Return a server for this environment (by default the process's)."""
@@ -37,7 +34,7 @@ def make(env: Mapping[str, str] | None = None) -> MCPServer[Office]:
     server: MCPServer[Office] = MCPServer(
         "paceline",
         version=paceline.__version__,
-        instructions=INSTRUCTIONS,
+        # No instructions: they would stand in the prompt of every agent (55 tokens each).
         lifespan=lifespan,
         log_level="WARNING",
     )
