@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from hypothesis import Phase
 from hypothesis import strategies as st
 
 from paceline.ledger import admit, belief
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 T0 = 1_789_041_600.0
 FAMILY = "opus-5"
 EXACT = Policy(headroom=0.0)
+UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
+"""For tests of thousands of steps: shrinking one takes longer than reading it."""
 NEAR = 1e-3
 """Tokens that the floating point of a long test may lose."""
 

@@ -16,14 +16,12 @@ before them are earmarked, so a sleeping process loses its turn to nobody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast path
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.errors import UsageError
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
-from paceline.ledger import bucket as buckets
-from paceline.ledger import learn, levels, order, prefix
+from paceline.ledger import learn, order, prefix
 from paceline.ledger.belief import check_number
 from paceline.ledger.passing import advance
 from paceline.ledger.values import (
@@ -37,12 +35,13 @@ from paceline.ledger.values import (
     Ticket,
 )
 from paceline.ledger.verdicts import Drop, Grant, Policy, Verdict, Wait
+from paceline.ledger.view import view_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from paceline.ledger.bucket import Rate
     from paceline.ledger.values import Family
+    from paceline.ledger.view import View
 
 TICKET_LEASE_S = 10.0
 """Seconds after which a waiting ticket that nobody asks for any more is forgotten."""
@@ -50,37 +49,8 @@ LEASE_MAX_S = 3600.0
 TICKET_FRESH_S = 8.0
 """A ticket with more than that left need not be noted again."""
 WAITED_S = 0.05
-SLOT_LEAST_S = 0.005
-LOOK_AGAIN_S = 0.5
-"""A ticket that waits for others to end, not for tokens, looks again after this."""
 LOOK_PAST = 64
 """Tickets looked at behind a first one that does not fit, where no slots are asked for."""
-
-
-@dataclass(slots=True)
-class _View:
-    """One family during one tick: rates, and the levels that are left after those before."""
-
-    rates: dict[str, Rate | None]
-    levels: dict[str, float]
-    busy: bool
-    ahead: dict[str, float] = field(default_factory=dict)
-    blocked: Ticket | None = None
-    allowance: float = 0.0  # of the capacity, for what goes before ``blocked``
-    spaced: float = 0.0
-    passed: int = 0
-
-    def earmark(self, amounts: Amounts) -> None:
-        """Take what goes, or what is kept for another process's ticket."""
-        self.busy = True
-        for dimension, cost in amounts.items():
-            self.levels[dimension] -= cost
-
-    def queue(self, amounts: Amounts) -> None:
-        """Add what waits, for the slots of those behind it."""
-        self.passed += 1
-        for dimension, cost in amounts.items():
-            self.ahead[dimension] = self.ahead.get(dimension, 0.0) + cost
 
 
 def enqueue(
@@ -140,6 +110,15 @@ def enqueue(
         if dimension not in DIMENSIONS:
             raise UsageError(f"no such dimension: {dimension}")
         checked[dimension] = check_number(value, f"{dimension} of a request")
+    for value, what in (
+        (cache_until, "a cache's end"),
+        (deadline, "a deadline"),
+        (not_before, "a slot"),
+        (lease, "a lease"),
+        (estimated, "an estimate"),
+        (context, "a context"),
+    ):
+        check_number(value, what)
     now = advance(ledger, now)
     if ticket in ledger.tickets:
         return
@@ -157,17 +136,17 @@ def enqueue(
             at=now,
             seq=ledger.seq,
             expires=now + TICKET_LEASE_S,
-            cache_until=check_number(cache_until, "a cache's end"),
-            deadline=check_number(deadline, "a deadline"),
+            cache_until=float(cache_until),
+            deadline=float(deadline),
             prefix=prefix_key,
             first=first,
             attempt=attempt,
-            not_before=check_number(not_before, "a slot"),
+            not_before=float(not_before),
             spent_if_lost=spent_if_lost,
-            lease=min(check_number(lease, "a lease"), LEASE_MAX_S),
-            estimated=check_number(estimated, "an estimate"),
+            lease=min(float(lease), LEASE_MAX_S),
+            estimated=float(estimated),
             kind=kind,
-            context=check_number(context, "a context"),
+            context=float(context),
         )
     )
 
@@ -220,7 +199,7 @@ def _tick_family(
     slots: bool,
 ) -> None:
     family = ledger.family(name)
-    view = _view(ledger, name, now, policy)
+    view = view_of(ledger, name, now, policy)
     gone: list[str] = []
     for ticket, amounts, leads in order.in_turn(ledger, name, now):
         own = ticket.id in mine
@@ -236,7 +215,7 @@ def _tick_family(
             if verdict is None and own:
                 verdict = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
             if verdict is None or isinstance(verdict, Grant):
-                view.earmark(amounts)
+                view.earmark(amounts, now)
         if own and verdict is not None:
             verdicts[ticket.id] = verdict
             if not isinstance(verdict, Wait):
@@ -247,7 +226,7 @@ def _tick_family(
         ledger.drop_ticket(ticket_id)
 
 
-def _looked_enough(view: _View, ticket: Ticket, now: float) -> bool:
+def _looked_enough(view: View, ticket: Ticket, now: float) -> bool:
     """Whether nobody after ``ticket`` can go: first come the late, then main, then the others."""
     if ticket.cls == MAIN or order.is_late(ticket, now):
         return False
@@ -256,7 +235,7 @@ def _looked_enough(view: _View, ticket: Ticket, now: float) -> bool:
 
 def _waits(
     family: Family,
-    view: _View,
+    view: View,
     ticket: Ticket,
     amounts: Amounts,
     now: float,
@@ -273,17 +252,16 @@ def _waits(
         if slot > now:
             return Wait(ticket.id, slot, "gap")
     blocked = view.blocked
-    fits = _fits(view, amounts)
-    if fits:
+    if view.fits(amounts, now):
         if blocked is None:
             return None
-        part = _part(view, amounts)
+        part = view.part(amounts)
         if part <= view.allowance > 0:
             view.allowance -= part
             if own:
                 blocked.overtaken += part
             return None
-    wait = Wait(ticket.id, now + max(SLOT_LEAST_S, _slot(view, amounts) or LOOK_AGAIN_S), "turn")
+    wait = Wait(ticket.id, now + view.wait(amounts, now), "turn")
     if blocked is None:
         view.blocked = ticket
         view.allowance = policy.overtake - ticket.overtaken
@@ -310,43 +288,12 @@ def _held(
     return None
 
 
-def _view(ledger: Ledger, name: str, now: float, policy: Policy) -> _View:
-    family = ledger.family(name)
-    rates: dict[str, Rate | None] = {}
-    left: dict[str, float] = {}
-    for dimension in DIMENSIONS:
-        rates[dimension] = levels.refilled(family, dimension, now, policy)
-        bucket = family.buckets.get(dimension)
-        left[dimension] = bucket.level if bucket is not None else 0.0
-    return _View(rates, left, busy=name in ledger.going)
-
-
-def _fits(view: _View, amounts: Amounts) -> bool:
-    return all(
-        buckets.fits(cost, view.levels[d], view.rates[d], alone=not view.busy)
-        for d, cost in amounts.items()
-    )
-
-
-def _slot(view: _View, amounts: Amounts) -> float:
-    return max(
-        buckets.wait_for(cost, view.levels[d] - view.ahead.get(d, 0.0), view.rates[d])
-        for d, cost in amounts.items()
-    )
-
-
-def _part(view: _View, amounts: Amounts) -> float:
-    """Return the largest part of a bucket's capacity that it takes."""
-    parts = ((cost, view.rates[d]) for d, cost in amounts.items())
-    return max((cost / max(rate.capacity, 1.0) for cost, rate in parts if rate), default=0.0)
-
-
 def _grant(
     ledger: Ledger,
     family: Family,
     ticket: Ticket,
     amounts: Amounts,
-    view: _View,
+    view: View,
     now: float,
     *,
     leads: bool,

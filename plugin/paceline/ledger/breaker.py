@@ -34,6 +34,9 @@ def closed_until(
     """Return until when a request has to wait because of it, or None when it may go."""
     if breaker.until <= 0:
         return None
+    if breaker.until - now > _longest(breaker.window) + AFTER_RESET_S:
+        # The clock was set back since: as absurd as if it had been told now. One probe will tell.
+        return now + PROBE_POLL_S if breaker.probe in reservations else None
     if now < breaker.until:
         return breaker.until
     if breaker.probe in reservations:
@@ -42,8 +45,8 @@ def closed_until(
 
 
 def probed_by(breaker: Breaker, reservation_id: str, now: float) -> None:
-    """The first grant after ``until`` is the probe."""
-    if 0 < breaker.until <= now:
+    """The first grant that an open breaker lets go is the probe."""
+    if closed_until(breaker, {}, now) is None and breaker.until > 0:
         breaker.probe = reservation_id
 
 

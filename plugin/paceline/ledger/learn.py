@@ -89,6 +89,11 @@ def settled(learner: Learner, reservation: str, tokens: float, now: float) -> No
         _rise(learner, now)
 
 
+def last_sent(learner: Learner) -> float:
+    """Return when the last request went, or the last was refused; 0.0 when none is known."""
+    return float(learner.sent[-1][0]) if learner.sent else 0.0
+
+
 def withdrawn(learner: Learner, reservation: str) -> None:
     """Forget a request that never reached the API."""
     learner.sent[:] = [row for row in learner.sent if row[3] != reservation]
@@ -114,15 +119,7 @@ def refused(
         told: the rate somebody told, tokens a second. With one, only a proven upper bound below
             it slows the pace: one unlucky refusal must not.
     """
-    for row in learner.sent:
-        if row[3] == reservation:
-            row[0], row[1], row[2] = now, tokens, 0
-            break
-    else:
-        learner.sent.append([now, tokens, 0, reservation, 0])
-    learner.sent.sort(key=lambda row: float(row[0]))
-    if grown(learner, CALM) > UNUSED:
-        learner.sent[:] = [row for row in learner.sent if row[0] >= now - UNUSED_S]
+    _note_refusal(learner, reservation, tokens, now)
     learner.calm = 0
     least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high = bounds(learner)
@@ -133,7 +130,7 @@ def refused(
         learner.high, learner.high_at = high, now
     fresh = sent_at >= learner.cut_at
     if fresh:
-        # A bucket that cannot hold the refused request would let it go the sooner, the slower it is.
+        # A bucket that cannot hold the refused request lets it go the sooner, the slower it is.
         learner.burst = max(_burst(learner, learner.high), tokens)
     if told is not None:
         if high is not None and high < told * BELOW:
@@ -144,6 +141,8 @@ def refused(
         return False
     if learner.pace is None:
         guess = achieved(learner, now) or tokens / ALONE_S
+        if guess <= 0:
+            return True
         if high is not None:
             guess = min(guess, high)
     else:
@@ -155,6 +154,19 @@ def refused(
     learner.pace = max(least, guess)
     learner.cut_at = learner.moved_at = now
     return True
+
+
+def _note_refusal(learner: Learner, reservation: str, tokens: float, now: float) -> None:
+    for row in learner.sent:
+        if row[3] == reservation:
+            row[0], row[1], row[2] = now, tokens, 0
+            break
+    else:
+        if tokens > 0:  # of nothing known, nothing can be learned
+            learner.sent.append([now, tokens, 0, reservation, 0])
+    learner.sent.sort(key=lambda row: float(row[0]))
+    if grown(learner, CALM) > UNUSED:
+        learner.sent[:] = [row for row in learner.sent if row[0] >= now - UNUSED_S]
 
 
 def grown(learner: Learner, over: float) -> float:
