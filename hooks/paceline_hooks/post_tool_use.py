@@ -14,6 +14,17 @@ if TYPE_CHECKING:
 
 _EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 """Tools whose answer here holds whole files, of which the model is shown a few lines."""
+_ENDS = (
+    "agent terminated early",
+    "api error",
+    "you've hit your",
+    "you\u2019ve hit your",
+    "you're out of",
+    "you\u2019re out of",
+    "claude ai usage limit",
+)
+"""How a report begins that may be a refusal: nothing is imported to look at any other."""
+_HEAD = 40
 
 
 def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
@@ -37,13 +48,17 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict
         return None
     from . import loud
 
-    return loud.after_agent(event, env, now, call=call, child=more["child"])
+    # Where the report itself is the refusal, the agent's own failure need not be in the log yet.
+    child = "" if more.get("retryable") else more["child"]
+    return loud.after_agent(event, env, now, call=call, child=child)
 
 
 def _agent(response: Mapping[str, Any], now: float) -> dict[str, Any]:
     """Return child, status and model; and the refusal where the report is the API's error text.
 
-    Clients before 2.1.199 end an agent that was refused as "completed" (seen on 2.1.139).
+    Clients call an agent "completed" that had said something before it was refused: the client's
+    note of its death is the first text then, what it had said follows (2.1.240, 2.1.332). Before
+    2.1.199 the error text alone was the whole report (2.1.139).
     """
     found: dict[str, Any] = {
         "child": fields.id_of(response, "agentId"),
@@ -51,14 +66,14 @@ def _agent(response: Mapping[str, Any], now: float) -> dict[str, Any]:
         "model": fields.text_of(response, "resolvedModel"),
     }
     content = response.get("content")
-    if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
-        text = content[0].get("text")
-        if isinstance(text, str) and "API Error" in text[:80]:
-            from paceline import refusals
+    first = content[0] if isinstance(content, list) and content else None
+    text = first.get("text") if isinstance(first, dict) else None
+    if isinstance(text, str) and text[:_HEAD].lstrip().lower().startswith(_ENDS):
+        from paceline.transcripts.calls import death_in
 
-            refusal = refusals.from_result_text(text, now)
-            if refusal is not None:
-                found.update(refusal.fields())
+        refusal = death_in(content, now)
+        if refusal is not None:
+            found.update(refusal.fields())
     return found
 
 

@@ -175,6 +175,19 @@ def test_a_throttled_subscriber_is_told_nothing_of_the_plan() -> None:
     assert (refusal.message, refusal.headers) == ("Rate limited", {})
 
 
+def test_a_fault_counts_its_refusals_of_one_step_by_label() -> None:
+    """Whichever agent tries a label's work: an agent that takes over is no new one."""
+    api = account(Config(faults=(Fault("throttle", who="agents", step=1, times=2),)))
+
+    def ask(label: str, step: int) -> bool:
+        answer = api.ask(OPUS, cost(1), T0, agent=True, label=label, step=step)
+        return isinstance(answer, Refusal)
+
+    assert [ask("one", 0), ask("one", 1), ask("two", 1)] == [False, True, True]
+    assert [ask("one", 1), ask("one", 1), ask("one", 2)] == [True, False, False]
+    assert [ask("two", 1), ask("two", 1)] == [True, False]
+
+
 def test_faults_act_in_their_time_on_whom_they_are_for_and_at_their_rate() -> None:
     fault = Fault("overload", after=10, until=20, who="agents")
     api = account(Config(faults=(fault,)))

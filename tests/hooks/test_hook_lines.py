@@ -111,6 +111,21 @@ def test_an_old_clients_completed_agent_whose_report_is_the_refusal_carries_the_
     assert (line["child"], line["cause"], line["retryable"]) == (AGENT, "throttle", True)
 
 
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_completed_agent_whose_report_begins_with_its_death_carries_the_cause(
+    hooks: Hooks, pieces: int
+) -> None:
+    """[CASE 10] So both 2.1.240 and 2.1.332 end one that had said something before."""
+    note = f"Agent terminated early due to an API error: {LIMIT_TEXT} (error type rate_limit)"
+    texts = [note, "I will read the next file now.", "Partial."][:pieces]
+    response = {"status": "completed", "agentId": AGENT}
+    response["content"] = [{"type": "text", "text": text} for text in texts]
+    hooks.send("PostToolUse", tool_name="Agent", tool_use_id="toolu_2", tool_response=response)
+    line = hooks.only("tool.after")
+    assert (line["child"], line["cause"], line["retryable"]) == (AGENT, "throttle", True)
+    assert line["limit"] == 60_000
+
+
 def test_a_report_about_rate_limits_is_no_refusal(hooks: Hooks) -> None:
     """[CASE 6]"""
     text = f"API Error handling was reviewed.\nFinding 4: the log says {LIMIT_TEXT!r}"

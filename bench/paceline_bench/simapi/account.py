@@ -53,12 +53,22 @@ class Account:
     start: float
     buckets: dict[str, dict[str, Bucket]] = field(default_factory=dict)
     _random: random.Random = field(default_factory=random.Random)
+    _refused: dict[tuple[Fault, str | None], int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Seed the generator that draws faults."""
         self._random.seed(self.config.seed)
 
-    def ask(self, model: str, usage: Usage, now: float, *, agent: bool) -> Grant | Refusal:
+    def ask(
+        self,
+        model: str,
+        usage: Usage,
+        now: float,
+        *,
+        agent: bool,
+        label: str | None = None,
+        step: int = 0,
+    ) -> Grant | Refusal:
         """Take a request or refuse it.
 
         Args:
@@ -66,9 +76,11 @@ class Account:
             usage: its input tokens, as the cache stands now.
             now: epoch seconds.
             agent: whether an agent sent it, not the main thread.
+            label: of the agent's work, for faults that count.
+            step: of its conversation.
         """
         for fault in self.config.faults:
-            if self._acts(fault, now, agent=agent):
+            if self._acts(fault, now, agent=agent, label=label, step=step):
                 return self._refuse_by_schedule(fault, now)
         buckets = self.at(model, now)
         costs = {"requests": 1.0, "input": float(usage.uncached), "output": 1.0}
@@ -117,12 +129,20 @@ class Account:
             for dimension, (limit, capacity, drain) in sizes.items()
         }
 
-    def _acts(self, fault: Fault, now: float, *, agent: bool) -> bool:
+    def _acts(self, fault: Fault, now: float, *, agent: bool, label: str | None, step: int) -> bool:
         if not fault.after <= now - self.start < fault.until:
             return False
         if fault.who != "all" and (fault.who == "agents") != agent:
             return False
-        return fault.rate >= 1 or self._random.random() < fault.rate
+        if fault.step is not None and fault.step != step:
+            return False
+        before = self._refused.get((fault, label), 0)
+        if fault.times is not None and before >= fault.times:
+            return False
+        if fault.rate < 1 and self._random.random() >= fault.rate:
+            return False
+        self._refused[fault, label] = before + 1
+        return True
 
     def _refuse_by_schedule(self, fault: Fault, now: float) -> Refusal:
         kind = KINDS[fault.kind]

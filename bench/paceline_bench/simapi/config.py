@@ -23,6 +23,8 @@ class Fault:
         until: seconds after the start at which it ends.
         rate: share of the requests in that time it refuses, drawn from the seeded generator.
         who: ``all`` requests, those of ``agents`` or those of the ``main`` thread.
+        step: only requests of that step of their conversation (0 is the first); any when None.
+        times: refusals at most for each label, however many agents try its work; any when None.
     """
 
     kind: str
@@ -30,6 +32,8 @@ class Fault:
     until: float = float("inf")
     rate: float = 1.0
     who: Literal["all", "agents", "main"] = "all"
+    step: int | None = None
+    times: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a kind nobody knows. ``ValueError`` names those there are."""

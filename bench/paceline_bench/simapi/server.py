@@ -116,7 +116,14 @@ class SimApi:
         if body is None or not isinstance(body.get("messages"), list) or not body["messages"]:
             return self._bad_request()
         asked = self._read(request, body)
-        verdict = self.account.ask(asked.model, asked.usage, asked.t, agent=asked.agent is not None)
+        verdict = self.account.ask(
+            asked.model,
+            asked.usage,
+            asked.t,
+            agent=asked.agent is not None,
+            label=asked.turn.label,
+            step=asked.turn.step,
+        )
         if isinstance(verdict, Refusal):
             return self._refuse(asked, verdict)
         reply = answer(asked.turn, self.rules)
