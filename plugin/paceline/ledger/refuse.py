@@ -144,10 +144,23 @@ def _throttled(
         bucket = family.buckets.get(dimension)
         levels.refilled(family, dimension, now, policy)
         bucket = family.buckets.get(dimension)
-    if bucket is not None:
+    if bucket is None:
+        _space(family, sent_at, now)
+    else:
         # The API had less than the cost; nobody knows how much less. Ask a little later each time.
         left = cost * 0.25 if dimension == "input" and attempt == 0 else 0.0
         bucket.level = min(bucket.level, left)
+
+
+def _space(family: Family, sent_at: float, now: float) -> None:
+    """With nothing to pace by, slots keep those apart that were refused together.
+
+    They are twice as far apart after each incident; refusals of what went before belong to it.
+    """
+    if family.gap and sent_at < family.next_at - family.gap:
+        return
+    family.gap = min(max(GAP_FIRST_S, family.gap * 2.0), RETRY_MAX_S)
+    family.next_at = now + family.gap
 
 
 def _doubt_capacity(family: Family, cost: float) -> None:

@@ -91,12 +91,12 @@ def settle(ledger: Ledger, reservation_id: str, usage: Usage, now: float, policy
         )
     prefix.learned(ledger, reservation, counted, read, output, now)
     whole = ledger.family(ALL)
-    if breakers.succeeded(family.breaker, reservation.id, reservation.at):
-        _stagger(family, now)
+    opened = breakers.succeeded(family.breaker, reservation.id, reservation.at)
     if breakers.succeeded(whole.breaker, reservation.id, reservation.at):
-        for other in ledger.families.values():
-            _stagger(other, now)
-    if family.gap:
+        stagger(list(ledger.families.values()), now)
+    elif opened:
+        stagger([family], now)
+    elif family.gap:
         family.gap = family.gap * GAP_SHRINK if family.gap * GAP_SHRINK > GAP_LEAST_S else 0.0
     return True
 
@@ -117,7 +117,8 @@ def release(ledger: Ledger, reservation_id: str, now: float, policy: Policy) -> 
     return True
 
 
-def _stagger(family: Family, now: float) -> None:
-    """After a closed account opened again: who waits gets a slot each, at first far apart."""
-    family.gap = max(family.gap, GAP_FIRST_S)
-    family.next_at = now + family.gap
+def stagger(families: list[Family], now: float) -> None:
+    """Give all who wait a slot each, at first far apart, also those of different families."""
+    for n, family in enumerate(families):
+        family.gap = max(family.gap, GAP_FIRST_S)
+        family.next_at = now + family.gap * (1.0 + n / len(families))
