@@ -129,7 +129,7 @@ def _pacings(scenario: Scenario) -> Iterator[tuple[str, str, Callable[[], Outcom
     known, nothing = "limit and capacity", "nothing"
     if not scenario.width:
         yield "client alone, all at once", nothing, partial(play_alone, scenario)
-    for width in WIDTHS:
+    for width in (width for width in WIDTHS if width < max(scenario.sessions)):
         narrow = partial(play_alone, replace(scenario, width=width))
         yield f"client alone, {width} at once", nothing, narrow
     for name, limiter in LIMITERS.items():

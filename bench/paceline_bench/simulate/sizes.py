@@ -68,7 +68,7 @@ def parse(text: str) -> Sizes:
     """
     kind, *numbers = text.strip().replace("_", "").split(":")
     try:
-        values = [float(number) for number in numbers]
+        values = [_finite(number) for number in numbers]
         if kind == "mixed" and not values:
             return Sizes("mixed")
         if kind == "uniform" and len(values) == 2 and 0 <= values[0] <= values[1]:
@@ -77,7 +77,7 @@ def parse(text: str) -> Sizes:
             return Sizes("lognormal", *values)
         if kind == "constant" and len(values) == 1 and values[0] >= 0:
             return Sizes("constant", *values)
-        if not values and float(kind) >= 0:
+        if not values and _finite(kind) >= 0:
             return Sizes("constant", float(kind))
     except ValueError:
         pass
@@ -85,3 +85,10 @@ def parse(text: str) -> Sizes:
         f"{text!r} is no distribution of sizes: 25000, uniform:1000:30000 (from, to), "
         "lognormal:4000:0.8 (median, sigma) or mixed"
     )
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value

@@ -40,7 +40,7 @@ class Timeline:
     def at(self, when: float, call: Callable[..., None], *args: Any) -> None:
         """Call ``call(*args)`` at ``when``, or at once when that has passed."""
         self._asked += 1
-        heappush(self._queue, (when, self._asked, call, args))
+        heappush(self._queue, (max(when, self.now), self._asked, call, args))
 
     def stop(self) -> None:
         """Let nothing further happen."""
@@ -51,5 +51,5 @@ class Timeline:
         queue = self._queue
         while queue and not self._stopped:
             when, _, call, args = heappop(queue)
-            self.now = max(self.now, when)
+            self.now = when
             call(*args)

@@ -156,7 +156,8 @@ class World:
         if self._progress is not None:
             self._progress(self.scenario.agents - self._left, self.scenario.agents)
         if not self._left:
-            self.clock.stop()
+            # The last reply is still told to whoever paces it.
+            self.clock.at(self.clock.now + 1.0 + 2.0 * self.scenario.wake_s, self.clock.stop)
         self._fill(session)
 
     # -- requests --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from paceline_mcp.cli.output import DEGRADED, FINE, print_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from paceline_bench.simapi.config import Fault
     from paceline_bench.simulate import Outcome, Scenario
 
     Row = tuple[str, Callable[[Outcome], str]]
@@ -78,6 +79,12 @@ Crash = Annotated[
     list[str] | None,
     typer.Option("--crash", help="SECONDS:PROCESS, it dies then; processes count from 0."),
 ]
+Faults = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fault", help="KIND:FROM:TO, the API refuses so between those seconds (overload, quota)."
+    ),
+]
 Estimates = Annotated[
     float,
     typer.Option(help="Spread of estimates, sigma of the logarithm.", min=0),
@@ -114,6 +121,7 @@ def register(app: typer.Typer) -> None:
         first_byte: First = 1.5,
         per_token: PerToken = 0.01,
         crash: Crash = None,
+        fault: Faults = None,
         estimate_error: Estimates = 0.06,
         seed: Seed = 1,
         alone: Alone = True,
@@ -148,6 +156,7 @@ def register(app: typer.Typer) -> None:
                     itpm_capacity=capacity,
                     itpm_schedule=_steps(change, "--change"),
                     number_in_text=told == "text",
+                    faults=tuple(_fault(text) for text in fault or ()),
                     ttfb_s=first_byte,
                     s_per_token=per_token,
                 ),
@@ -179,6 +188,19 @@ def _steps(given: Sequence[str] | None, option: str) -> tuple[tuple[float, int],
         except ValueError:
             raise ValueError(f"{option} takes SECONDS:NUMBER, not {text!r}") from None
     return tuple(sorted(steps))
+
+
+def _fault(text: str) -> Fault:
+    """Return a ``KIND:FROM:TO``. ``ValueError`` says what is wrong."""
+    from paceline_bench.simapi.config import Fault
+
+    kind, _, times = text.partition(":")
+    after, _, until = times.partition(":")
+    try:
+        between = (float(after), float(until))
+    except ValueError:
+        raise ValueError(f"--fault takes KIND:FROM:TO, not {text!r}") from None
+    return Fault(kind, *between)
 
 
 def _play(scenario: Scenario, *, alone: bool) -> tuple[list[Outcome], int]:
@@ -215,7 +237,8 @@ def _play(scenario: Scenario, *, alone: bool) -> tuple[list[Outcome], int]:
             played.append(play_alone(scenario, following("client alone")))
         free = play_alone(scenario.unlimited(), following("without limit"))
     finally:
-        bars.stop()
+        if bars.live.is_started:
+            bars.stop()
     return played, free.counts.uncached_tokens
 
 
