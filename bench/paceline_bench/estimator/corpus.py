@@ -161,8 +161,16 @@ _PROSE = {
     "other scripts": "hy ka bn ta te kn ml my km pa gu",
     "english prose": "en",
 }
-_PROSE_MOST = {"latin prose": 60, "cyrillic prose": 24, "other scripts": 22, "english prose": 20}
+_PROSE_MOST = {
+    "latin prose": 93,
+    "cyrillic prose": 30,
+    "arabic prose": 16,
+    "devanagari prose": 12,
+    "other scripts": 33,
+    "english prose": 20,
+}
 _PROSE_SHARE = 10
+_STORIES = 80
 _PROSE_SIZE = 6_000
 
 
@@ -175,6 +183,7 @@ def gather(root: Path) -> list[Sample]:
     for kind, languages in _PROSE.items():
         most = _PROSE_MOST.get(kind, _PROSE_SHARE)
         _add(found, seen, _prose(root, kind, languages.split(), most), most)
+    _add(found, seen, _stories(root), _STORIES)
     paths = [sample.name for sample in found]
     code = [sample.text for sample in found if sample.kind in ("python", "typescript", "go")]
     docs = [sample.text for sample in found if sample.kind in ("markdown", "docs/rst")]
@@ -306,6 +315,20 @@ def _prose(root: Path, kind: str, languages: list[str], most: int) -> list[Sampl
             [Sample(kind, f"{language}-{at}", "catalogs", t) for at, t in enumerate(texts)]
         )
     return [queue[at] for at in range(most) for queue in by_language if at < len(queue)]
+
+
+def _stories(root: Path) -> list[Sample]:
+    """Return what people say and write, by language: no catalog speaks like that."""
+    samples = []
+    for path in sorted(root.glob("wheel-mimesis/mimesis/datasets/*/text.json")):
+        told = json.loads(_decode(path) or "{}")
+        lines = [line for part in ("text", "quotes", "questions") for line in told.get(part, [])]
+        text = "\n".join(line for line in lines if isinstance(line, str))
+        samples += [
+            Sample("stories", f"{path.parent.name}-{at}", "catalogs", text[at : at + _PROSE_SIZE])
+            for at in range(0, len(text), _PROSE_SIZE)
+        ]
+    return samples
 
 
 def _sentences(root: Path, language: str) -> list[str]:

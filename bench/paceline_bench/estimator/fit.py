@@ -19,13 +19,15 @@ SEEN_IN = 3
 """Files a chunk must stand in to get one."""
 STEP = 5
 """Learned prices are rounded to this many hundredths, so that few lines hold them."""
-LETTERS = 53
-_SCRIPTS = len(model.SCRIPTS) + len(model.SHARED)
-_LONGEST = 120
+PASSES = (model.WORDS, model.BETWEEN, model.SIGNS)
+_LONGEST = 60
+_UNKNOWN = 120
+"""Price of a character whose script no text of the corpus has: such are spelt in bytes."""
 _DAMP = 1.0
 # How much a file of a kind weighs: what agents read most counts most.
 _WEIGHT = {
     "latin prose": 1.5,
+    "stories": 3.0,
     "english prose": 4.0,
     "markdown": 2.0,
     "docs/rst": 2.0,
@@ -36,138 +38,160 @@ _WEIGHT = {
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What the training texts say of each chunk: its mean tokens, its weight, its files."""
+    """What the training texts say of the chunks of one pass: mean tokens, weight, files."""
 
     cost: dict[bytes, float]
     weight: dict[bytes, float]
     files: Counter[bytes]
 
 
-def seen(labelled: Iterable[tuple[str, Labelled]]) -> Seen:
-    """Return what (kind, labelled text) pairs say of each chunk."""
-    total: Counter[bytes] = Counter()
-    count: Counter[bytes] = Counter()
-    files: Counter[bytes] = Counter()
-    weight: defaultdict[bytes, float] = defaultdict(float)
+def seen(labelled: Iterable[tuple[str, Labelled]]) -> dict[str, Seen]:
+    """Return what (kind, labelled text) pairs say of each chunk, by pass."""
+    total: dict[str, Counter[bytes]] = defaultdict(Counter)
+    count: dict[str, Counter[bytes]] = defaultdict(Counter)
+    files: dict[str, Counter[bytes]] = defaultdict(Counter)
+    weight: dict[str, defaultdict[bytes, float]] = defaultdict(lambda: defaultdict(float))
     for kind, item in labelled:
-        here: Counter[bytes] = Counter()
-        for chunk, cost in item.pairs:
-            total[chunk] += cost
-            here[chunk] += 1
-        count.update(here)
-        files.update(here.keys())
+        here: dict[str, Counter[bytes]] = defaultdict(Counter)
+        for name, chunk, cost in item.parts:
+            total[name][chunk] += cost
+            here[name][chunk] += 1
         share = _WEIGHT.get(kind, 1.0) / max(item.tokens, 1)
-        for chunk, times in here.items():
-            weight[chunk] += times * share
-    return Seen({chunk: total[chunk] / count[chunk] for chunk in total}, dict(weight), files)
+        for name, chunks in here.items():
+            count[name].update(chunks)
+            files[name].update(chunks.keys())
+            for chunk, times in chunks.items():
+                weight[name][chunk] += times * share
+    return {
+        name: Seen(
+            {chunk: total[name][chunk] / count[name][chunk] for chunk in total[name]},
+            dict(weight[name]),
+            files[name],
+        )
+        for name in PASSES
+    }
 
 
 def fit(labelled: Sequence[tuple[str, Labelled]]) -> dict[str, Any]:
     """Return the weights that ``paceline.estimate.text`` loads."""
     data = seen(labelled)
     often = [
-        chunk
-        for chunk, files in data.files.items()
-        if files >= SEEN_IN and len(chunk) <= _LONGEST and model.SEPARATOR.encode() not in chunk
+        (name, chunk)
+        for name in PASSES
+        for chunk, files in data[name].files.items()
+        if files >= SEEN_IN and len(chunk) <= _LONGEST
     ]
-    learned = set(sorted(often, key=lambda chunk: -data.weight[chunk])[:LEARNED])
-    rest = _rest(data, learned)
+    often.sort(key=lambda key: (-data[key[0]].weight[key[1]], key))
+    rest = _rest(data, set(often[:LEARNED]))
     # A chunk deserves its own price where the price from its parts is most wrong, most often.
-    price = _pricer(rest)
     gain = {
-        chunk: abs(data.cost[chunk] - price(chunk) / model.UNIT) * data.weight[chunk]
-        for chunk in often
+        (name, chunk): abs(data[name].cost[chunk] - price / model.UNIT) * data[name].weight[chunk]
+        for (name, chunk), price in _from_parts(rest, often).items()
     }
-    learned = set(sorted(often, key=lambda chunk: (-gain[chunk], chunk))[:LEARNED])
-    rest = _rest(data, learned)
-    prices: defaultdict[int, list[str]] = defaultdict(list)
-    for chunk in sorted(learned):
-        cost = round(data.cost[chunk] * model.UNIT / STEP) * STEP
-        try:
-            prices[cost].append(chunk.decode())
-        except UnicodeDecodeError:
-            continue
-    rest["chunks"] = {
-        str(cost): model.SEPARATOR.join(chunks) for cost, chunks in sorted(prices.items())
-    }
+    often.sort(key=lambda key: (-gain[key], key))
+    learned = often[:LEARNED]
+    rest = _rest(data, set(learned))
+    for name in PASSES:
+        prices: defaultdict[int, list[bytes]] = defaultdict(list)
+        for of, chunk in sorted(learned):
+            if of == name:
+                cost = round(data[name].cost[chunk] * model.UNIT / STEP) * STEP
+                prices[cost].append(chunk)
+        rest[name] = {
+            str(cost): b" ".join(chunks).decode("latin-1")
+            for cost, chunks in sorted(prices.items())
+        }
     return rest
 
 
-def _pricer(rest: dict[str, Any]) -> Callable[[bytes], int]:
-    prices = model._Prices({"chunks": {}, **rest})  # noqa: SLF001  the model under fit
-    return prices.__getitem__
+def _from_parts(
+    rest: dict[str, Any], keys: Iterable[tuple[str, bytes]]
+) -> dict[tuple[str, bytes], int]:
+    prices = model.Prices(rest | {name: {} for name in PASSES})
+    of = {
+        model.WORDS: prices.word,
+        model.BETWEEN: prices.between,
+        model.SIGNS: prices.sign,
+    }
+    return {(name, chunk): of[name](chunk) for name, chunk in keys}
 
 
-def _rest(data: Seen, learned: set[bytes]) -> dict[str, Any]:
+def _rest(data: dict[str, Seen], learned: set[tuple[str, bytes]]) -> dict[str, Any]:
     """Return the prices of parts, fitted on the chunks that have no price of their own."""
-    words, others, foreign = [], [], []
-    for chunk in data.cost:
-        if chunk in learned or len(chunk) > _LONGEST:
-            continue
-        if not chunk.isascii():
-            foreign.append(chunk)
-        elif chunk.isalpha():
-            words.append(chunk)
-        elif not chunk.strip().isdigit():
-            others.append(chunk)
-    pairs, shapes = _words(data, words)
-    between = _non_negative(data, others, lambda chunk: list(model.between(chunk)))
-    flat = _scripts(data, foreign)
+    rest = {
+        name: [
+            chunk
+            for chunk in data[name].cost
+            if (name, chunk) not in learned and len(chunk) <= _LONGEST
+        ]
+        for name in PASSES
+    }
+    pairs, shapes, letters = _words(data[model.WORDS], rest[model.WORDS])
     return {
         "pairs": pairs,
         "shapes": shapes,
-        "between": between,
-        "scripts": [flat[at : at + 2] for at in range(0, len(flat), 2)],
+        "letters": letters,
+        "marks": _non_negative(
+            data[model.BETWEEN], rest[model.BETWEEN], lambda c: list(model.between_counts(c))
+        ),
+        "others": _signs(data[model.SIGNS], rest[model.SIGNS]),
     }
 
 
-def _script_row(chunk: bytes) -> list[int]:
-    row = [0] * (2 * _SCRIPTS)
-    for script, count, runs in model.script_counts(chunk):
-        row[2 * script] = count
-        row[2 * script + 1] = runs
-    return row
+def _signs(data: Seen, chunks: list[bytes]) -> list[int]:
+    """Return the price of each byte that stands for signs; of one never seen, a guess."""
+
+    def row_of(chunk: bytes) -> list[int]:
+        row = [0] * 128
+        for byte in chunk:
+            row[byte - 0x80] += 1
+        return row
+
+    found = _non_negative(data, chunks, row_of)
+    known = {byte for chunk in chunks for byte in chunk}
+    return [0] * 128 + [
+        price if byte in known else _UNKNOWN for byte, price in enumerate(found, 0x80)
+    ]
 
 
-def _scripts(data: Seen, chunks: list[bytes]) -> list[int]:
-    """Return each script's prices; one that was never seen costs a token a character."""
-    flat = _non_negative(data, chunks, _script_row)
-    known = {script for chunk in chunks for script, _, _ in model.script_counts(chunk)}
-    for script in range(_SCRIPTS):
-        if script not in known:
-            flat[2 * script : 2 * script + 2] = [model.UNIT, 0]
-    return flat
-
-
-def _words(data: Seen, words: list[bytes]) -> tuple[list[list[int]], list[int]]:
+def _words(data: Seen, words: list[bytes]) -> tuple[list[list[int]], list[int], list[int]]:
+    """Return the prices of letter pairs, of shapes and of the letters outside ASCII."""
     import numpy as np  # type: ignore[import-not-found]
     from scipy.sparse import csr_matrix  # type: ignore[import-untyped]
     from scipy.sparse.linalg import lsqr  # type: ignore[import-untyped]
 
+    pairs_to = model.PAIRS * model.PAIRS
+    letters_at = pairs_to + 4
     values: list[float] = []
     rows: list[int] = []
     columns: list[int] = []
     scale = [1e3 * data.weight[word] ** 0.5 for word in words]
     for row, word in enumerate(words):
-        found = Counter(left * LETTERS + right for left, right in model.letter_pairs(word))
-        found[LETTERS * LETTERS + model.shape(word)] += 1
+        kind = model.shape(word)
+        pairs = model.letter_pairs(word, kind)
+        found = Counter(left * model.PAIRS + right for left, right in pairs)
+        found[pairs_to + kind] += 1
+        if not word.isascii():
+            found.update(letters_at + byte for byte in word if byte >= 0x80)
         for column, times in found.items():
             rows.append(row)
             columns.append(column)
             values.append(times * scale[row])
-    width = LETTERS * LETTERS + 4
-    matrix = csr_matrix((values, (rows, columns)), shape=(len(words), width))
+    matrix = csr_matrix((values, (rows, columns)), shape=(len(words), letters_at + 256))
     goal = np.array([data.cost[word] for word in words]) * np.array(scale)
     solved = np.rint(lsqr(matrix, goal, damp=_DAMP, iter_lim=400)[0] * model.UNIT).astype(int)
-    pairs = solved[: LETTERS * LETTERS].reshape(LETTERS, LETTERS).tolist()
-    shapes = solved[LETTERS * LETTERS :].tolist()
-    return pairs, shapes
+    known = {byte for word in words for byte in word}
+    letters = [0] * 0x80 + [
+        int(solved[letters_at + byte]) if byte in known else _UNKNOWN for byte in range(0x80, 0x100)
+    ]
+    table = solved[:pairs_to].reshape(model.PAIRS, model.PAIRS).tolist()
+    return table, solved[pairs_to:letters_at].tolist(), letters
 
 
 def _non_negative(
     data: Seen, chunks: list[bytes], row_of: Callable[[bytes], list[int]]
 ) -> list[int]:
-    import numpy as np  # pyright: ignore[reportMissingImports]  # only who fits anew has it
+    import numpy as np
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     matrix = np.array([row_of(chunk) for chunk in chunks], dtype=float)

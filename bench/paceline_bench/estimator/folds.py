@@ -11,7 +11,7 @@ from paceline.estimate import text as model
 from paceline_bench.estimator import fit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from paceline_bench.estimator.corpus import Sample
     from paceline_bench.estimator.labels import Labelled
@@ -29,7 +29,7 @@ READ_KINDS = {
     "web": "html, css, svg",
     "prose": "markdown, docs/rst, licence, english prose, latin prose, cyrillic prose, "
     "greek prose, arabic prose, hebrew prose, devanagari prose, thai prose, chinese prose, "
-    "japanese prose, korean prose, other scripts, emoji",
+    "japanese prose, korean prose, other scripts, stories, emoji",
     "log": "log",
     "diff": "diff",
     "text": "shell output, encoded",
@@ -56,23 +56,18 @@ def held_out(
                 if fold[group] != number
             ]
         )
-        price = model._Prices(weights).__getitem__  # noqa: SLF001  the model under test
+        prices = model.Prices(weights)
         for at, (sample, label) in enumerate(zip(samples, labels, strict=True)):
             if fold[groups[at]] == number:
-                ratios[at] = estimate(price, sample.text) / max(label.tokens, 1)
+                ratios[at] = prices.of(sample.text) / model.UNIT / max(label.tokens, 1)
     return ratios
 
 
 def _package(sample: Sample) -> str:
-    """Return what stands for a text's package: of what was made here, its language or kind."""
+    """Return the package a text came from; what was put together here stands for itself."""
     if sample.source in ("catalogs", "generated"):
-        return f"{sample.kind} {sample.name.split('-')[0]}"
+        return f"{sample.kind} {sample.name}"
     return sample.source
-
-
-def estimate(price: Callable[[bytes], int], text: str) -> float:
-    """Return the tokens of ``text`` by a table of prices."""
-    return sum(map(price, model.chunks(text.encode("utf-8", "replace")))) / model.UNIT
 
 
 def summary(ratios: Sequence[float]) -> tuple[float, float, float]:

@@ -19,10 +19,10 @@ _BYTES = re.compile("(?:⟨0x[0-9A-F]{2}⟩)+")
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A text's tokens and the (chunk, tokens) pairs they fall on; no pairs where that failed."""
+    """A text's tokens and the (pass, chunk, tokens) they fall on; none where that failed."""
 
     tokens: int
-    pairs: list[tuple[bytes, int]]
+    parts: list[tuple[str, bytes, int]]
 
 
 def label(text: str, tokenizer: str) -> Labelled:
@@ -33,7 +33,7 @@ def label(text: str, tokenizer: str) -> Labelled:
     pieces = [piece for piece in ctok.tokenize(text, version) if piece != "⟨pad⟩"]
     clean = ctok.normalize(text, version)
     starts = _starts(pieces, clean)
-    return Labelled(len(pieces), _pairs(clean, starts) if starts is not None else [])
+    return Labelled(len(pieces), _parts(clean, starts) if starts is not None else [])
 
 
 def _starts(pieces: list[str], text: str) -> list[int] | None:
@@ -94,15 +94,13 @@ def _seek(text: str, at: int, char: str | None) -> int:
     return at
 
 
-def _pairs(text: str, starts: list[int]) -> list[tuple[bytes, int]]:
-    data = text.encode("utf-8", "surrogatepass")
-    cost: dict[int, int] = {}
+def _parts(text: str, starts: list[int]) -> list[tuple[str, bytes, int]]:
+    """Return each chunk with the number of tokens that begin in it."""
+    cost = [0] * (len(text) + 1)
     for start in starts:
-        cost[start] = cost.get(start, 0) + 1
-    pairs = []
-    at = 0
-    for chunk in model.chunks(data):
-        size = len(chunk.decode("utf-8", "surrogatepass"))
-        pairs.append((chunk, sum(cost.get(place, 0) for place in range(at, at + size))))
-        at += size
-    return pairs
+        cost[start] += 1
+    return [
+        (name, found[0], sum(cost[found.start() : found.end()]))
+        for name, seen in model.passes(text)
+        for found in re.finditer(rb"\S+", seen)
+    ]

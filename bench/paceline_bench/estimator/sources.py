@@ -21,6 +21,7 @@ WHEELS = (
     "bokeh==3.10.2",
     "homeassistant==2025.1.4",
     "jupyterlab==4.6.6",
+    "mimesis==22.2.0",
     "mkdocs-material==9.8.2",
     "sphinx==9.1.1",
     "statsmodels==0.15.0",

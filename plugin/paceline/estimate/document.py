@@ -173,11 +173,11 @@ def _outputs(outputs: object, model: str) -> tuple[str, int]:
 
 def _large_notebook(raw: bytes, size: int, tokenizer: str, cap: int) -> Cost:
     """Guess from the first 256 KB: base64 lines are images, the rest is text in JSON."""
-    lines = raw.split(b"\n")
+    lines = raw.decode("utf-8", "replace").split("\n")
     images = [line for line in lines if len(line) > OUTPUTS_MAX]
-    rest = b"\n".join(line for line in lines if len(line) <= OUTPUTS_MAX)
-    scale = size / len(raw)
-    cost = int(text.tokens_of(rest, tokenizer) * 0.6 * scale)
+    rest = "\n".join(line for line in lines if len(line) <= OUTPUTS_MAX)
+    scale = size / max(len(raw), 1)
+    cost = int(text.tokens(rest, tokenizer) * 0.6 * scale)
     if cost > cap:
         return Cost(0, reason="over the token cap")
     return Cost(cost + int(len(images) * IMAGE * scale), 0.2, 3.0)

@@ -6,8 +6,6 @@ tokens, from Claude 4.7 on 2,576 px and 4,784 tokens).
 
 from __future__ import annotations
 
-import binascii
-
 from paceline.estimate import text
 
 CLIENT_EDGE = 2000
@@ -47,6 +45,8 @@ def tokens_of(width: int, height: int, model: str) -> int:
 
 def tokens_of_base64(data: str, model: str) -> int:
     """Return the tokens of an image in base64, from its first 256 KB; 0 when it is none."""
+    import binascii  # a shared object to load, and few images come as base64
+
     head = data[:_BASE64_LOOKED_AT].encode("ascii", "ignore").translate(None, b"\r\n ")
     try:
         return tokens(binascii.a2b_base64(head[: len(head) // 4 * 4]), model)

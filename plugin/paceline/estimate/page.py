@@ -117,7 +117,7 @@ def shown(source: Source, wanted: Range, tokenizer: str, cap: int) -> Shown:
     """Return what a Read of this range shows."""
     raw = source.read(0, SIZE_MAX if source.size <= SIZE_MAX else SIZE_MAX - _SAMPLE)
     data, note = cleaned(raw)
-    lines = data.split(b"\n")
+    lines = data.split("\n")
     if source.size > SIZE_MAX:
         return _of_large(source, raw, lines, wanted, tokenizer, cap)
     if wanted.offset > len(lines):
@@ -127,33 +127,33 @@ def shown(source: Source, wanted: Range, tokenizer: str, cap: int) -> Shown:
         chosen = chosen[: wanted.limit]
     # The client checks only what is not small by its own quick count, four characters a token.
     over = len(data) > cap and not wanted.allow_large
-    bare = text.tokens_of(b"\n".join(chosen), tokenizer) if over else 0
+    bare = text.tokens("\n".join(chosen), tokenizer) if over else 0
     if bare > cap:
         if not wanted.is_whole():
             return Shown(0, 0, len(lines), capped=True, reason="over the token cap")
         return _first_page(lines, bare, tokenizer, cap)
-    cost = text.tokens_of(numbered(chosen, wanted.start or 0), tokenizer) + note
+    cost = text.tokens(numbered(chosen, wanted.start or 0), tokenizer) + note
     near = over and bare > cap * (1 - _NEAR_CAP)
     return Shown(cost, len(chosen), len(lines), doubt=_NEAR_CAP if near else 0.0)
 
 
-def _first_page(lines: list[bytes], bare: int, tokenizer: str, cap: int) -> Shown:
+def _first_page(lines: list[str], bare: int, tokenizer: str, cap: int) -> Shown:
     """Return the page that the client cuts a whole file to."""
     count = max(int(PAGE_SHARE * cap / bare * len(lines)), 1)
-    while count > 1 and text.tokens_of(b"\n".join(lines[:count]), tokenizer) > cap:
+    while count > 1 and text.tokens("\n".join(lines[:count]), tokenizer) > cap:
         count = int(count * PAGE_SHRINK)
     count = max(count, 1)
     page = lines[:count]
-    first = text.tokens_of(page[0], tokenizer) if count == 1 else 0
+    first = text.tokens(page[0], tokenizer) if count == 1 else 0
     if first > cap:
         page = [page[0][: int(len(page[0]) * PAGE_SHARE * cap / first)]]
-    cost = text.tokens_of(numbered(page, 1), tokenizer) + PARTIAL_NOTE
+    cost = text.tokens(numbered(page, 1), tokenizer) + PARTIAL_NOTE
     near = _NEAR_CAP if bare < cap * (1 + _NEAR_CAP) else 0.0
     return Shown(cost, count, len(lines), capped=True, doubt=near, reason="first page only")
 
 
 def _of_large(
-    source: Source, head: bytes, lines: list[bytes], wanted: Range, tokenizer: str, cap: int
+    source: Source, head: bytes, lines: list[str], wanted: Range, tokenizer: str, cap: int
 ) -> Shown:
     """Return what a range of a file over 256 KB shows, from its head and one sample at the range.
 
@@ -162,7 +162,7 @@ def _of_large(
     a_line = max(len(head) / max(len(lines), 1), _LINE_LEAST)
     total = max(int(source.size / a_line), len(lines))
     if wanted.allow_large and not wanted.limit:
-        cost = text.tokens_of(numbered(lines[wanted.offset - 1 :], wanted.offset), tokenizer)
+        cost = text.tokens(numbered(lines[wanted.offset - 1 :], wanted.offset), tokenizer)
         rest = int(min(cost * source.size / max(len(head), 1), CONTEXT_MAX))
         return Shown(rest, total, total, doubt=_GUESS_DOUBT)
     last = wanted.offset - 1 + wanted.limit
@@ -171,36 +171,30 @@ def _of_large(
     else:
         at = int(min((wanted.offset - 1) * a_line, max(source.size - _SAMPLE, 0)))
         sample, _ = cleaned(source.read(at, _SAMPLE))
-        chosen, doubt = sample.split(b"\n")[1:-1] or [sample], _GUESS_DOUBT
+        chosen, doubt = sample.split("\n")[1:-1] or [sample], _GUESS_DOUBT
         chosen = chosen[: wanted.limit]
-    bare = text.tokens_of(b"\n".join(chosen), tokenizer)
+    bare = text.tokens("\n".join(chosen), tokenizer)
     share = wanted.limit / max(len(chosen), 1)
     if bare * share > cap and not wanted.allow_large:
         return Shown(0, 0, total, capped=True, reason="over the token cap")
-    cost = text.tokens_of(numbered(chosen, wanted.start), tokenizer)
+    cost = text.tokens(numbered(chosen, wanted.start), tokenizer)
     return Shown(int(cost * share), wanted.limit, total, doubt=doubt)
 
 
-def cleaned(raw: bytes) -> tuple[bytes, int]:
-    """Return the text as the client reads it, in UTF-8, and the tokens of a note it adds.
+def cleaned(raw: bytes) -> tuple[str, int]:
+    """Return the text as the client reads it, and the tokens of a note it adds.
 
     A byte order mark is obeyed and left out, CRLF becomes LF, broken UTF-8 becomes U+FFFD.
     """
-    note = 0
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raw = raw.decode("utf-16", "replace").encode("utf-8", "replace")
-    else:
-        raw = raw.removeprefix(b"\xef\xbb\xbf")
-        if b"\0" in raw[:_NUL_LOOKED_AT]:
-            note = NUL_NOTE
-        if not raw.isascii():
-            good = raw.decode("utf-8", "replace")
-            if "\ufffd" in good:
-                raw = good.encode()
-                note = note or UTF8_NOTE
-    return raw.replace(b"\r\n", b"\n"), note
+        return raw.decode("utf-16", "replace").replace("\r\n", "\n"), 0
+    note = NUL_NOTE if b"\0" in raw[:_NUL_LOOKED_AT] else 0
+    found = raw.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    if not note and not raw.isascii() and "\ufffd" in found:
+        note = UTF8_NOTE
+    return found.replace("\r\n", "\n"), note
 
 
-def numbered(lines: list[bytes], first: int) -> bytes:
+def numbered(lines: list[str], first: int) -> str:
     """Return the lines as Read shows them: number, tab, line."""
-    return b"\n".join([b"%d\t%s" % pair for pair in enumerate(lines, first)])
+    return "\n".join([f"{at}\t{line}" for at, line in enumerate(lines, first)])

@@ -6,7 +6,7 @@ or blocks the model will see). The shapes were seen on the client 2.1.332.
 
 from __future__ import annotations
 
-from paceline.estimate import image, page, text
+from paceline.estimate import page, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,11 +98,7 @@ def _read(found: dict[str, Any], budget: _Budget) -> None:
     elif kind == "image":
         size = file.get("dimensions")
         wide, high = (_side(size, "displayWidth"), _side(size, "displayHeight"))
-        budget.fixed += (
-            image.tokens_of(wide, high, budget.model)
-            if wide and high
-            else _pixels(file.get("base64"), budget)
-        )
+        budget.fixed += _sized(wide, high, budget) or _pixels(file.get("base64"), budget)
     elif kind in ("pdf", "parts"):
         budget.fixed += _document(file, budget)
     else:
@@ -115,11 +111,11 @@ def _lines(file: dict[str, Any], budget: _Budget) -> None:
         budget.fixed += EMPTY
         return
     first = file.get("startLine")
-    part = content[:LOOKED_AT].encode("utf-8", "surrogatepass")
-    shown = page.numbered(part.split(b"\n"), first if isinstance(first, int) else 1)
+    part = content[:LOOKED_AT].split("\n")
+    shown = page.numbered(part, first if isinstance(first, int) else 1)
     budget.seen = min(len(content), LOOKED_AT)
     budget.skipped = len(content) - budget.seen
-    budget.priced = text.tokens_of(shown, budget.tokenizer)
+    budget.priced = text.tokens(shown, budget.tokenizer)
     if file.get("truncatedByTokenCap") is True:
         budget.fixed += page.PARTIAL_NOTE
 
@@ -173,12 +169,20 @@ def _side(size: object, name: str) -> int:
     return value if isinstance(value, int) and value > 0 else 0
 
 
+def _sized(wide: int, high: int, budget: _Budget) -> int:
+    from paceline.estimate import image
+
+    return image.tokens_of(wide, high, budget.model) if wide and high else 0
+
+
 def _pixels(data: object, budget: _Budget) -> int:
+    from paceline.estimate import image  # few results need it
+
     return (image.tokens_of_base64(data, budget.model) if isinstance(data, str) else 0) or IMAGE
 
 
 def _document(file: dict[str, Any], budget: _Budget) -> int:
-    from paceline.estimate import document
+    from paceline.estimate import document, image
 
     data = file.get("base64") or file.get("data")
     pages = file.get("count")

@@ -1,21 +1,27 @@
 """Tokens of a text, by a linear-time model of two tokenizers. On a hook's fast path.
 
-The text is cut into chunks (words, numbers, symbols, what stands between them). The few thousand
-chunks that matter most have a learned price; any other is priced from its letters or its kinds of
-characters, once, and remembered. The prices are data, ``weights_v3.json`` and
-``weights_v47.json``, made by ``python -m paceline_bench.estimator fit`` (docs/estimator.md).
+The text becomes one byte a character and is cut into chunks: words, numbers, what stands between
+them, and signs no alphabet writes (CJK, symbols, emoji). The few thousand chunks that matter most
+have a learned price; any other is priced from its letters, once, and remembered. The prices are
+data, ``weights_v3.json`` and ``weights_v47.json``, made by ``python -m paceline_bench.estimator
+fit`` (docs/estimator.md).
+
+Cutting is four times the same: ``bytes.translate`` blanks what a pass does not look at, and
+``bytes.split`` collects the rest. No regular expressions: their import costs a hook too much.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
+from codecs import charmap_encode
+from itertools import pairwise
 
 from paceline import codec
-from paceline.estimate import cut
+from paceline.estimate import scripts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 V3 = "v3"
@@ -25,76 +31,27 @@ V47 = "v47"
 
 UNIT = 100
 """Prices are whole hundredths of a token, so a sum is exact and the same everywhere."""
-SEPARATOR = "\u241e"
-"""Between the chunks of one price in the weights."""
 
 _FAMILIES = ("opus", "sonnet", "haiku", "fable", "mythos")
 _NEW_FROM = (4, 7)
 _VERSION_DIGITS = 2
 _SEPARATORS = str.maketrans(".@[:", "----")
 
-# One chunk: a word of any script written in words; a number, a symbol or a run of CJK, Hangul or
-# emoji with the single spaces beside it (which cost a token there and nothing between words); or
-# what stands between. One byte class a branch, so the scan is linear whatever the text.
-CHUNK = (
-    rb"[A-Za-z\x80-\xbf\xc3-\xe1\xe3]+"
-    rb"| ?0+ ?"
-    rb"| ?[\xc0-\xc2\xe2\xe4-\xff][\x80-\xc2\xe2\xe4-\xff]* ?"
-    rb"|[^A-Za-z0\x80-\xff]+"
-)
-_ZEROED = bytes(ord("0") if chr(byte) in "123456789" else byte for byte in range(256))
+WORDS, NUMBERS, BETWEEN, SIGNS = "words", "numbers", "between", "signs"
+"""The passes, and the tables of the weights."""
 
-_LETTERS = b"^abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_LETTER_INDEX = bytes(max(_LETTERS.find(byte), 0) for byte in range(256))
-_TAILS = bytes(range(0x80, 0xC0))
+BESIDE = b"\x05"
+"""Stands for a single space beside a number or a sign: a token there, nothing between words."""
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_INDEX = bytes(_LETTERS.find(byte) + 1 for byte in range(256))
+PAIRS = len(_LETTERS) + 1
+"""Letters, and one for a word's ends and for every letter that is not ASCII."""
 LOWER, TITLE, UPPER, MIXED = range(4)
 """Shapes of a word, in the order of the weights' ``shapes``."""
 
-# Scripts by the first byte of a character in UTF-8, in the order of the weights' ``scripts``.
-SCRIPTS = (
-    ("ascii", 0x00, 0x7F),
-    ("signs", 0xC0, 0xC2),
-    ("latin west", 0xC3, 0xC3),
-    ("latin east", 0xC4, 0xC5),
-    ("latin rare", 0xC6, 0xCB),
-    ("marks", 0xCC, 0xCD),
-    ("greek", 0xCE, 0xCF),
-    ("cyrillic", 0xD0, 0xD1),
-    ("cyrillic rare", 0xD2, 0xD3),
-    ("armenian", 0xD4, 0xD5),
-    ("hebrew", 0xD6, 0xD7),
-    ("arabic", 0xD8, 0xD9),
-    ("arabic rare", 0xDA, 0xDF),
-    ("indic", 0xE0, 0xE0),
-    ("latin more", 0xE1, 0xE1),
-    ("symbols", 0xE2, 0xE2),
-    ("kana", 0xE3, 0xE3),
-    ("cjk", 0xE4, 0xE9),
-    ("hangul", 0xEA, 0xED),
-    ("wide", 0xEE, 0xEF),
-    ("emoji", 0xF0, 0xFF),
-)
-_SCRIPT = bytes(
-    next((at for at, (_, low, high) in enumerate(SCRIPTS) if low <= byte <= high), 0)
-    for byte in range(256)
-)
-# Scripts that share their first byte and are told apart by the second: (name, bytes).
-SHARED = (
-    ("devanagari", 0xE0, 0xA4, 0xA5),
-    ("bengali", 0xE0, 0xA6, 0xA7),
-    ("gujarati", 0xE0, 0xA8, 0xAB),
-    ("tamil", 0xE0, 0xAE, 0xAF),
-    ("telugu", 0xE0, 0xB0, 0xB3),
-    ("malayalam", 0xE0, 0xB4, 0xB7),
-    ("thai", 0xE0, 0xB8, 0xBB),
-    ("myanmar", 0xE1, 0x80, 0x81),
-    ("georgian", 0xE1, 0x82, 0x83),
-    ("khmer", 0xE1, 0x9E, 0x9F),
-)
-_LEADS = {at: low for at, (_, low, high) in enumerate(SCRIPTS) if low == high in (0xE0, 0xE1)}
-
-_LOOKED_AT = 120
-"""Bytes of one chunk that are looked at; a longer one costs in proportion."""
+_LOOKED_AT = 60
+"""Characters of one chunk that are looked at; a longer one costs in proportion."""
 _REMEMBERED = 60_000
 """Chunks a long-lived process remembers before it starts over."""
 
@@ -116,86 +73,7 @@ def tokenizer_of(model: str) -> str:
 
 def tokens(text: str, tokenizer: str) -> int:
     """Return the expected tokens of ``text``. An unknown tokenizer counts as the newest."""
-    return tokens_of(text.encode("utf-8", "surrogatepass"), tokenizer)
-
-
-def tokens_of(data: bytes, tokenizer: str) -> int:
-    """Return the expected tokens of UTF-8 ``data``; bytes that are not UTF-8 cost something too."""
-    prices = _prices(V3 if tokenizer == V3 else V47)
-    parts = cut.cut(data.translate(_ZEROED))
-    if parts is None:
-        total = sum(map(prices.__getitem__, chunks(data)))
-    else:
-        words, pieces, codes = parts
-        table = _Pieces(prices, codes) if codes else prices.pieces
-        total = sum(map(prices.__getitem__, words)) + sum(map(table.__getitem__, pieces))
-    return (total + UNIT // 2) // UNIT
-
-
-def chunks(data: bytes) -> list[bytes]:
-    """Return ``data`` cut into chunks, every digit as 0; joined again they are ``data``."""
-    import re  # as dear as the whole rest of a hook: only where `cut` gives up, and for the fit
-
-    return re.findall(CHUNK, data.translate(_ZEROED))
-
-
-def shape(word: bytes) -> int:
-    """Return the shape of a word of ASCII letters."""
-    if word.islower() or len(word) == 1:
-        return LOWER
-    if word.istitle():
-        return TITLE
-    return UPPER if word.isupper() else MIXED
-
-
-def letter_pairs(word: bytes) -> list[tuple[int, int]]:
-    """Return the pairs of neighbouring letters of a word, its two ends included."""
-    if shape(word) == TITLE:
-        word = word.lower()
-    codes = (b"^" + word + b"^").translate(_LETTER_INDEX)
-    return list(itertools.pairwise(codes))
-
-
-def between(chunk: bytes) -> tuple[int, ...]:
-    """Return what prices white space and punctuation.
-
-    Runs of newlines, spaces, runs of spaces, runs of tabs, marks, runs of marks, changes of mark.
-    """
-    lines = spaces = space_runs = tabs = marks = mark_runs = changes = 0
-    before = 0
-    for byte in chunk:
-        if byte in b"\n\r":
-            lines += before not in b"\n\r"
-        elif byte == ord(" "):
-            spaces += 1
-            space_runs += byte != before
-        elif byte == ord("\t"):
-            tabs += byte != before
-        else:
-            marks += 1
-            mark_runs += before in b"\0 \n\r\t"
-            changes += byte != before
-        before = byte
-    return lines, spaces, space_runs, tabs, marks, mark_runs, changes
-
-
-def script_counts(chunk: bytes) -> list[tuple[int, int, int]]:
-    """Return (script, characters, runs) of a chunk; scripts count through SCRIPTS and SHARED."""
-    codes = chunk.translate(_SCRIPT, _TAILS)
-    found = []
-    for code in sorted(set(codes)):
-        mark = bytes((code,))
-        runs = len([part for part in codes.split(mark) if part]) + 1
-        runs -= (codes[:1] != mark) + (codes[-1:] != mark)
-        script = code
-        if code in _LEADS:
-            lead = _LEADS[code]
-            second = chunk[chunk.index(lead) + 1 :][:1] or b"\0"
-            for at, (_, first, low, high) in enumerate(SHARED, len(SCRIPTS)):
-                if first == lead and low <= second[0] <= high:
-                    script = at
-        found.append((script, codes.count(mark), max(runs, 1)))
-    return found
+    return (_prices(V3 if tokenizer == V3 else V47).of(text) + UNIT // 2) // UNIT
 
 
 def spread(kind: str, tokenizer: str) -> tuple[float, float]:
@@ -208,38 +86,108 @@ def spread(kind: str, tokenizer: str) -> tuple[float, float]:
     return low, high
 
 
-class _Pieces(dict[bytes, int]):
-    """What stands between two words, to its price."""
+def passes(text: str) -> list[tuple[str, bytes]]:
+    """Return each pass with the text as it sees it: its chunks are what white space parts.
 
-    __slots__ = ("_codes", "_prices")
+    All are as long as ``text``, and each character stands in one chunk of one of them.
+    """
+    if text.isascii():
+        data = text.encode("ascii").translate(_ZEROED)
+        signs = b""
+    else:
+        data = charmap_encode(text, "strict", scripts.CODES)[0].translate(_ZEROED)
+        signs = data.translate(_KEEP_SIGNS)
+    for code in {ord("0"), *signs} - {ord(" ")}:
+        beside = bytes((code,))
+        data = data.replace(b" " + beside, BESIDE + beside).replace(beside + b" ", beside + BESIDE)
+    found = [
+        (WORDS, data.translate(_KEEP_WORDS)),
+        (NUMBERS, data.translate(_KEEP_NUMBERS)),
+        (BETWEEN, data.translate(_KEEP_BETWEEN)),
+    ]
+    if signs:
+        found.append((SIGNS, signs))
+    return found
 
-    def __init__(self, prices: _Prices, codes: dict[bytes, bytes]) -> None:
+
+def _keep(which: Callable[[int], int]) -> bytes:
+    return bytes(which(byte) for byte in range(256))
+
+
+# How white space is spelt between words, where letters do not occur.
+_SPELT = {ord(" "): ord("s"), ord("\n"): ord("n"), ord("\t"): ord("t"), ord("\r"): ord("r")}
+_SPELT |= {BESIDE[0]: ord("d"), 0x0B: ord("c"), 0x0C: ord("c")}
+
+
+def _between_byte(byte: int) -> int:
+    if byte in scripts.WORDLIKE or byte in scripts.SIGNLIKE or byte in _LETTERS:
+        return ord(" ")
+    return ord(" ") if byte == ord("0") else _SPELT.get(byte, byte)
+
+
+_ZEROED = _keep(lambda byte: ord("0") if byte in b"123456789" else byte)
+_KEEP_WORDS = _keep(lambda byte: byte if byte in _LETTERS or byte in scripts.WORDLIKE else ord(" "))
+_KEEP_NUMBERS = _keep(lambda byte: byte if byte == ord("0") else ord(" "))
+_KEEP_SIGNS = _keep(lambda byte: byte if byte in scripts.SIGNLIKE else ord(" "))
+_KEEP_BETWEEN = _keep(_between_byte)
+_NOT_ASCII = bytes(range(0x80, 0x100))
+
+
+def shape(word: bytes) -> int:
+    """Return the shape of a word by its ASCII letters."""
+    if not word.isascii():
+        word = word.translate(None, _NOT_ASCII)
+    if len(word) < 2 or word.islower():  # noqa: PLR2004  one letter has no shape
+        return LOWER
+    if word.istitle():
+        return TITLE
+    return UPPER if word.isupper() else MIXED
+
+
+def letter_pairs(word: bytes, kind: int) -> Iterable[tuple[int, int]]:
+    """Return the pairs of neighbouring letters of a word of this shape, its ends included."""
+    if kind == TITLE:
+        word = word.lower()
+    return pairwise((b" " + word + b" ").translate(_INDEX))
+
+
+def between_counts(chunk: bytes) -> tuple[int, ...]:
+    """Return what prices a chunk of white space and punctuation.
+
+    Runs of newlines, spaces, runs of spaces, runs of tabs, marks, runs of marks, changes of mark,
+    spaces beside numbers and signs.
+    """
+    lines = spaces = space_runs = tabs = marks = mark_runs = changes = beside = 0
+    before = ord(" ")
+    for byte in chunk:
+        if byte in b"nr":
+            lines += before not in b"nr"
+        elif byte == ord("s"):
+            spaces += 1
+            space_runs += byte != before
+        elif byte == ord("t"):
+            tabs += byte != before
+        elif byte == ord("d"):
+            beside += 1
+        else:
+            marks += 1
+            mark_runs += before in b" nrstd"
+            changes += byte != before
+        before = byte
+    return lines, spaces, space_runs, tabs, marks, mark_runs, changes, beside
+
+
+class _Table(dict[bytes, int]):
+    """Chunk to price in one pass; one that is not there is priced from what it is made of."""
+
+    __slots__ = ("_price", "learned")
+
+    def __init__(self, learned: dict[str, str], price: Callable[[bytes], int]) -> None:
         super().__init__()
-        self._prices = prices
-        self._codes = codes
-
-    def __missing__(self, piece: bytes) -> int:
-        chunks = cut.between(piece, self._codes)
-        price = self[piece] = sum(map(self._prices.__getitem__, chunks))
-        return price
-
-
-class _Prices(dict[bytes, int]):
-    """Chunk to price; a chunk that is not there yet is priced from what it is made of."""
-
-    __slots__ = ("_between", "_pairs", "_scripts", "_shapes", "learned", "pieces", "spread")
-
-    def __init__(self, weights: dict[str, Any]) -> None:
-        super().__init__()
-        for price, joined in weights["chunks"].items():
-            self.update(dict.fromkeys(joined.encode().split(SEPARATOR.encode()), int(price)))
+        for cost, joined in learned.items():
+            self.update(dict.fromkeys(joined.encode("latin-1").split(b" "), int(cost)))
         self.learned = len(self)
-        self.pieces = _Pieces(self, {})
-        self.spread: dict[str, list[float]] = weights.get("spread") or {"": [0.9, 1.1]}
-        self._pairs: list[list[int]] = weights["pairs"]
-        self._shapes: list[int] = weights["shapes"]
-        self._between: list[int] = weights["between"]
-        self._scripts: list[list[int]] = weights["scripts"]
+        self._price = price
 
     def __missing__(self, chunk: bytes) -> int:
         size = len(chunk)
@@ -248,35 +196,68 @@ class _Prices(dict[bytes, int]):
         price = self[chunk] = self._price(chunk)
         return price
 
-    def _price(self, chunk: bytes) -> int:
-        if not chunk.isascii():
-            return sum(
-                self._scripts[script][0] * count + self._scripts[script][1] * runs
-                for script, count, runs in script_counts(chunk)
-            )
-        if chunk.isalpha():
-            return self._word(chunk)
-        bare = chunk.strip()
-        if bare.isdigit():
-            return UNIT * ((len(bare) + 2) // 3 + len(chunk) - len(bare))
-        return sum(map(int.__mul__, between(chunk), self._between))
 
-    def _word(self, word: bytes) -> int:
-        """Return the price of a word from its shape and its letter pairs: one token or more."""
+class Prices:
+    """The prices of one tokenizer, from its weights."""
+
+    def __init__(self, weights: dict[str, Any]) -> None:
+        self.spread: dict[str, list[float]] = weights.get("spread") or {"": [0.9, 1.1]}
+        self._pairs: list[list[int]] = weights["pairs"]
+        self._shapes: list[int] = weights["shapes"]
+        self._marks: list[int] = weights["marks"]
+        self._letters: list[int] = weights["letters"]
+        self._signs: list[int] = weights["others"]
+        self._tables = {
+            WORDS: _Table(weights[WORDS], self.word),
+            NUMBERS: _Table({}, number),
+            BETWEEN: _Table(weights[BETWEEN], self.between),
+            SIGNS: _Table(weights[SIGNS], self.sign),
+        }
+
+    def of(self, text: str) -> int:
+        """Return the price of a text in hundredths of a token."""
+        tables = self._tables
+        total = 0
+        for name, seen in passes(text):
+            total += sum(map(tables[name].__getitem__, seen.split()))
+        return total
+
+    def is_full(self) -> bool:
+        """Whether more was remembered than a long-lived process should keep."""
+        return sum(len(table) - table.learned for table in self._tables.values()) > _REMEMBERED
+
+    def word(self, word: bytes) -> int:
+        """Return the price of a word that is not learned: at least one token."""
         rows = self._pairs
-        price = self._shapes[shape(word)]
-        for left, right in letter_pairs(word):
+        kind = shape(word)
+        price = self._shapes[kind]
+        for left, right in letter_pairs(word, kind):
             price += rows[left][right]
+        if not word.isascii():
+            price += sum(map(self._letters.__getitem__, word))
         return max(price, UNIT)
 
+    def between(self, chunk: bytes) -> int:
+        """Return the price of white space and punctuation that is not learned."""
+        return sum(map(int.__mul__, between_counts(chunk), self._marks))
 
-_loaded: dict[str, _Prices] = {}
+    def sign(self, chunk: bytes) -> int:
+        """Return the price of signs that are not learned."""
+        return sum(map(self._signs.__getitem__, chunk))
 
 
-def _prices(tokenizer: str) -> _Prices:
+def number(digits: bytes) -> int:
+    """Return the price of a number: a token for three digits."""
+    return UNIT * ((len(digits) + 2) // 3)
+
+
+_loaded: dict[str, Prices] = {}
+
+
+def _prices(tokenizer: str) -> Prices:
     prices = _loaded.get(tokenizer)
-    if prices is None or len(prices) + len(prices.pieces) > prices.learned + _REMEMBERED:
+    if prices is None or prices.is_full():
         path = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"weights_{tokenizer}.json")
         with open(path, encoding="utf-8") as file:
-            prices = _loaded[tokenizer] = _Prices(codec.loads(file.read()))
+            prices = _loaded[tokenizer] = Prices(codec.loads(file.read()))
     return prices

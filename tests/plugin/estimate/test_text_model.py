@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from paceline.estimate import text
+from paceline.estimate import scripts, text
 
 SAMPLES = Path(__file__).parent / "samples"
 # What an offline reconstruction of the tokenizers counts in each sample, which no fit has seen:
@@ -90,15 +90,18 @@ def test_any_text_has_a_price_and_none_costs_nothing_but_the_empty_one(value: st
     assert text.tokens("", "v3") == 0
 
 
-@given(st.binary(max_size=400))
-def test_any_bytes_have_a_price(data: bytes) -> None:
-    assert text.tokens_of(data, "v47") >= 0
+@given(any_text)
+def test_each_character_stands_in_one_chunk_of_one_pass(value: str) -> None:
+    seen = [data for _, data in text.passes(value)]
+    assert {len(data) for data in seen} == {len(value)}
+    for column in zip(*seen, strict=True):
+        assert sum(byte not in b" \t\n\r\x0b\x0c" for byte in column) == 1
 
 
-@given(st.binary(max_size=400))
-def test_chunks_leave_nothing_out_and_add_nothing(data: bytes) -> None:
-    digits = bytes.maketrans(b"123456789", b"000000000")
-    assert b"".join(text.chunks(data)) == data.translate(digits)
+def test_a_byte_stands_for_letters_or_for_signs_and_there_are_enough() -> None:
+    assert not scripts.WORDLIKE & scripts.SIGNLIKE
+    for code in range(0x80, 0x110000, 7):
+        assert scripts.CODES[code] in scripts.WORDLIKE | scripts.SIGNLIKE
 
 
 @given(any_text, any_text)
@@ -120,7 +123,8 @@ def test_a_long_lived_process_does_not_remember_words_without_end() -> None:
         words = " ".join(_word(number) for number in range(at, at + 4_000))
         text.tokens(words, "v47")
     prices = text._prices("v47")
-    assert len(prices) <= prices.learned + text._REMEMBERED + 4_000
+    kept = sum(len(table) - table.learned for table in prices._tables.values())
+    assert kept <= text._REMEMBERED + 4_000
 
 
 def _word(number: int) -> str:
