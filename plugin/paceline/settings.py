@@ -26,7 +26,7 @@ class Settings:
     """The settings of one process.
 
     Attributes:
-        ledger: a folder or a ``redis://`` URL; ``""`` stands for the one in the state directory.
+        ledger: a folder; ``""`` stands for the one in the state directory.
         mode: ``pace`` holds and revives, ``observe`` only records, ``off`` does nothing.
         park_max: seconds a refused request waits for a known reset at most.
         requeue_attempts: how often a ``Stop`` is blocked while retryable drops are open.
@@ -99,7 +99,8 @@ def problems(env: Mapping[str, str] | None = None) -> list[str]:
 
 
 def _ledger(value: str) -> str | None:
-    return value if value and "\0" not in value else None
+    # A URL would otherwise become a folder of that name, and a budget of its own.
+    return value if value and "\0" not in value and "://" not in value else None
 
 
 def _mode(value: str) -> str | None:
@@ -143,7 +144,7 @@ def _number(value: str) -> float | None:
 
 
 _READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "ledger": (_ledger, "a folder or a redis:// URL"),
+    "ledger": (_ledger, "a folder"),
     "mode": (_mode, "pace, observe or off"),
     "park_max": (_seconds, "seconds (or 90m, 6h)"),
     "requeue_attempts": (_attempts, "a number from 0 to 99"),

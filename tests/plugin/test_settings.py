@@ -27,7 +27,7 @@ def test_nothing_needs_to_be_set() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "value"),
     [
-        ("ledger", "redis://10.0.0.1/0", "redis://10.0.0.1/0"),
+        ("ledger", "/shared/ledger", "/shared/ledger"),
         ("mode", " Observe ", "observe"),
         ("mode", "off", "off"),
         ("park_max", "90", 90.0),
@@ -49,6 +49,7 @@ def test_a_setting_is_read(name: str, text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("ledger", "redis://10.0.0.1/0"),
         ("mode", "fast"),
         ("park_max", "soon"),
         ("park_max", "-1"),

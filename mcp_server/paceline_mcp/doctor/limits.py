@@ -28,8 +28,6 @@ def limit_rows(env: Mapping[str, str]) -> list[Row]:
     """Return one row a believed limit, or one that says none is known."""
     state = paths.state_dir(env)
     told = settings.load(env).ledger
-    if "://" in told:
-        return [Row("limits", Level.NOTE, "kept in a shared ledger", "paceline limits show")]
     name = account.account_id(env, state)
     ledger = FileStore(told or paths.ledger_dir(state), name).snapshot()
     rows = []
