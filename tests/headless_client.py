@@ -1,8 +1,8 @@
 """A program that stands where the client stands: it plays one step of a plan at each start.
 
-Run as ``python headless_client.py claude …``. ``PLAN`` names a JSON file with a list of steps, the last
-one repeated; what it was started with is appended to the file ``CALLS``, one JSON line a start. A
-step is ``{"out", "err", "files", "wait", "spawn", "stubborn", "code"}``, all optional: text to
+Run as ``python headless_client.py claude …``. ``PLAN`` names a JSON file with a list of steps, the
+last one repeated; what it was started with is appended to the file ``CALLS``, a JSON line a start.
+A step is ``{"out", "err", "files", "wait", "spawn", "stubborn", "code"}``, all optional: text to
 print, files to write below the projects folder (``{session}`` stands for the session's id),
 whether to work until a signal comes, whether to leave a process below it that ends with nothing
 but a kill, whether to ignore SIGINT, and the exit code.
@@ -42,7 +42,11 @@ def play(step: dict[str, Any], session: str) -> int:
     handler = signal.SIG_IGN if step.get("stubborn") else lambda *_: stop.set()
     signal.signal(signal.SIGINT, handler)
     if step.get("spawn"):
-        child = subprocess.Popen([sys.executable, "-c", STUBBORN], stdout=subprocess.PIPE)
+        child = subprocess.Popen(
+            [sys.executable, "-c", STUBBORN],
+            stdout=subprocess.PIPE,
+            start_new_session=os.name == "posix",  # as the client starts a shell command
+        )
         assert child.stdout is not None
         child.stdout.readline()
         Path(os.environ["CALLS"]).with_suffix(".below").write_text(str(child.pid), encoding="ascii")

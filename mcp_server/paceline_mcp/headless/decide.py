@@ -160,8 +160,12 @@ def _without_limits(ended: Ended) -> Done | None:
 
 
 def _wait(ended: Ended, dead: list[Ticket], spent: Spent, slot: float) -> Wait:
-    """Return until when to rest: the last reset of all, else a pause for what they died of."""
-    causes = {one.cause for one in dead}
+    """Return until when to rest: the last reset of all, else a pause for what they died of.
+
+    Who died before the last resume and not again in it was refused nothing: no pause helps it.
+    """
+    fresh = ended.died_now()
+    causes = {one.cause for one in dead if one.key in fresh}
     resets = [one.not_before for one in dead if one.not_before is not None]
     if ended.main is not None:
         causes.add(ended.main.cause)

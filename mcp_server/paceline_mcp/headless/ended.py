@@ -37,6 +37,7 @@ class Ended:
         manifest: of the session, with nobody at work any more.
         main: the refusal the main thread's last request died of, or None.
         known: whether any trace of the session was found.
+        since: epoch seconds of the client's begin, where it resumed the session; else 0.0.
     """
 
     code: int
@@ -44,6 +45,16 @@ class Ended:
     manifest: Mapping[str, Any]
     main: Refusal | None = None
     known: bool = True
+    since: float = 0.0
+
+    def died_now(self) -> set[str]:
+        """Return the keys of the agents that died while this client ran."""
+        return {
+            str(agent["key"])
+            for run in self.manifest["runs"]
+            for agent in run["agents"]
+            if max((one["t"] for one in agent.get("deaths") or ()), default=self.at) >= self.since
+        }
 
     @property
     def missing(self) -> int:
@@ -86,7 +97,7 @@ def end_of(
     known = bool(transcript) or bool(told["runs"])
     main = refusal_at_end(rows, now)
     told = next_steps(told, 0.0 if main is not None else since)
-    return Ended(code, now, told, main, known)
+    return Ended(code, now, told, main, known, since)
 
 
 def refusal_at_end(rows: list[dict[str, Any]], now: float) -> Refusal | None:

@@ -154,6 +154,16 @@ def test_a_gone_process_needs_no_pause() -> None:
     assert asked(ended(lost)) == Resume(1, 1)
 
 
+def test_who_was_not_refused_again_is_asked_for_again_without_a_pause() -> None:
+    before = [{"t": AT - 100, "cause": "quota"}]
+    now = [{"t": AT - 1, "cause": "throttle"}]
+    silent = agent(1, "dropped", "quota", deaths=before)
+    assert isinstance(asked(ended(silent), Spent(resumes=1)), Wait)
+    assert asked(ended(silent, since=AT - 50), Spent(resumes=1)) == Resume(1, 1)
+    again = agent(2, "dropped", "throttle", deaths=now)
+    assert asked(ended(silent, again, since=AT - 50), Spent(resumes=1)).until == AT + 10
+
+
 @given(
     st.lists(st.sampled_from(["throttle", "overload", "quota", "auth", None]), max_size=5),
     st.one_of(st.none(), st.floats(-1e6, 1e6)),
