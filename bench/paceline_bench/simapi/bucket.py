@@ -42,7 +42,7 @@ def refill(bucket: Bucket, now: float) -> Bucket:
     level = bucket.level + net * passed
     if net < 0:
         level = max(level, min(bucket.level, 0.0))
-    return replace(bucket, level=min(bucket.capacity, level), at=now)
+    return Bucket(bucket.limit, bucket.capacity, min(bucket.capacity, level), now, bucket.drain)
 
 
 def fits(bucket: Bucket, cost: float, *, oversize: bool = False) -> bool:
@@ -54,7 +54,8 @@ def fits(bucket: Bucket, cost: float, *, oversize: bool = False) -> bool:
 
 def take(bucket: Bucket, cost: float) -> Bucket:
     """Return the bucket without ``cost``. Debt is kept."""
-    return replace(bucket, level=bucket.level - cost)
+    level = bucket.level - cost
+    return Bucket(bucket.limit, bucket.capacity, level, bucket.at, bucket.drain)
 
 
 def wait(bucket: Bucket, cost: float) -> float:
