@@ -15,17 +15,22 @@ import os
 import sys
 import time
 
-from paceline import account, jsonl, paths, refusals, settings
+from paceline import account, jsonl, paths, settings
 
+from . import arriving
 from . import event as fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from paceline.estimate.value import Estimate
     from paceline.ledger.store import FileStore
+    from paceline.ledger.verdicts import Usage
+    from paceline.refusals import Refusal
+
+    from .replies import Reply
 
 HOLD_S = 480.0
 WORKFLOW_HOLD_S = 165.0
@@ -35,19 +40,32 @@ WORKFLOW_AGENT = "workflow-subagent"
 LEASE_S = 120.0
 LEAST_SLEEP_S = 0.02
 REPLAN_S = 1.0
-ROWS = 60
-DEFAULT_MODEL = "claude"
+REST_S = 5.0
+REST_MAX_S = 60.0
+"""An agent that died of a refusal is let go again after ``REST_S`` at the earliest, twice as long
+after each further death: the ladder has few tries, and what refused it may go on for a while."""
+RESUMED = "+resumed"
+"""Behind an agent's type: woken by a message it has another prefix (client 2.1.240)."""
 
 
-class _Room:
-    """What one hook process knows: the session's log folded, and the ledger."""
+class Room:
+    """What one hook process knows: the session's log folded, and the ledger.
+
+    Attributes:
+        env: of the hook.
+        launches: model that an Agent call named, by tool_use id.
+        starts: how often the agent was started, this time included.
+        deaths: when it died of a refusal, epoch seconds.
+        open: by agent, the grant of a hook that is not settled.
+        counted: ids of requests that are.
+    """
 
     def __init__(self, event: Mapping[str, Any], now: float) -> None:
         from paceline.ledger.cost import Contexts
         from paceline.ledger.store import FileStore
         from paceline.ledger.verdicts import Policy
 
-        env = os.environ
+        self.env = env = os.environ
         session = fields.session_of(event, env)
         if session is None:
             msg = "no session"
@@ -67,6 +85,9 @@ class _Room:
         self.contexts = Contexts()
         self.open: dict[str, dict[str, Any]] = {}
         self.counted: set[str] = set()
+        self.launches: dict[str, str] = {}
+        self.starts = 0
+        self.deaths: list[float] = []
         self.read()
 
     def read(self) -> None:
@@ -74,12 +95,18 @@ class _Room:
         lines, _ = jsonl.read(self.log)
         self.contexts.fold(lines)
         for line in lines:
-            kind = line.get("e")
+            kind, agent = line.get("e"), str(line.get("agent") or "")
             if kind == "request.grant" and line.get("by") == "hook":
-                self.open[str(line.get("agent") or "")] = line
+                self.open[agent] = line
             elif kind in ("request.settle", "request.refused"):
-                self.open.pop(str(line.get("agent") or ""), None)
+                self.open.pop(agent, None)
                 self.counted.add(str(line.get("id")))
+            elif kind == "tool.before" and line.get("model"):
+                self.launches[str(line.get("id"))] = str(line["model"])
+            elif agent and agent == self.agent:
+                self.starts += kind == "agent.start"
+                if kind == "agent.failed" and line.get("retryable") is True:
+                    self.deaths.append(float(line.get("t") or 0.0))
 
     def append(self, kind: str, **more: Any) -> None:
         """Append an event of this agent and fold it."""
@@ -89,15 +116,15 @@ class _Room:
 
 
 def before_first_request(event: Mapping[str, Any], now: float) -> None:
-    """Hold a new agent until its first request may go."""
-    room = _Room(event, now)
+    """Hold an agent that begins, or that a message woke, until its request may go."""
+    room = Room(event, now)
     _charge_main(room)
-    _wait(room)
+    _wait(room, anew=room.starts > 1 and not arriving.brings_gate(event))
 
 
 def before_continuation(event: Mapping[str, Any], now: float) -> None:
     """Settle the agent's last request, then hold it until its next one may go."""
-    room = _Room(event, now)
+    room = Room(event, now)
     _settle(room)
     _charge_main(room)
     _wait(room)
@@ -110,17 +137,23 @@ def before_tool(event: Mapping[str, Any], estimate: Estimate) -> None:
 
 def after_last_request(event: Mapping[str, Any], now: float) -> None:
     """Settle the last request of an agent that stopped."""
-    room = _Room(event, now)
+    room = Room(event, now)
     _settle(room)
 
 
-def after_refusal(event: Mapping[str, Any], refusal: refusals.Refusal, now: float) -> None:
-    """Tell the ledger that an agent's request was refused for good."""
+def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> None:
+    """Tell the ledger that an agent's request was refused for good, and log it.
+
+    The line brings what the request carried back into the cost of the next one.
+    """
     from paceline.families import family_of
     from paceline.ledger import refuse
 
-    room = _Room(event, now)
+    from . import model
+
+    room = Room(event, now)
     grant = room.open.get(room.agent, {})
+    ident = str(grant.get("id", ""))
     refused = refuse.Refused(
         cause=refusal.cause,
         retryable=refusal.retryable,
@@ -129,29 +162,31 @@ def after_refusal(event: Mapping[str, Any], refusal: refusals.Refusal, now: floa
         dimension=refusal.dimension,
         limit=refusal.limit,
     )
-    family = family_of(_model(room))
+    family = family_of(model.of_agent(room))
     room.store.transact(
         lambda ledger, at: refuse.refuse(
-            ledger, family, refused, at, room.policy, reservation_id=str(grant.get("id", ""))
+            ledger, family, refused, at, room.policy, reservation_id=ident
         )
     )
+    if ident:
+        more = {**refusal.fields(), "attempt": len(room.deaths), "by": "hook"}
+        room.append("request.refused", id=ident, **more)
 
 
-def _wait(room: _Room) -> None:
-    from paceline.ledger import admit, asking
+def _wait(room: Room, *, anew: bool = False) -> None:
+    """Wait until the agent's next request may go.
+
+    Args:
+        room: of this hook.
+        anew: a message woke the agent on a client that then sends its whole context as new.
+    """
+    from paceline.ledger import admit
     from paceline.ledger.verdicts import Grant, Wait
 
     known = room.contexts.agent(room.agent)
     ticket = f"h{room.agent}-{known.requests}"
-    asked = asking.asked_of(
-        room.contexts,
-        session=room.session,
-        agent=room.agent,
-        model=_model(room),
-        project=asking.project_of(room.project),
-        now=room.now,
-    )
-    until = room.now + (WORKFLOW_HOLD_S if known.type == WORKFLOW_AGENT else HOLD_S)
+    asked = _asked(room, anew=anew)
+    until = room.now + HOLD_S
 
     def look(ledger: Any, at: float) -> Any:
         admit.enqueue(
@@ -161,6 +196,7 @@ def _wait(room: _Room) -> None:
             lease=LEASE_S,
             spent_if_lost=True,
             deadline=until,
+            not_before=_rested(room.deaths),
             **asked,
         )
         return admit.tick(ledger, [ticket], at, room.policy)[ticket]
@@ -184,54 +220,87 @@ def _wait(room: _Room) -> None:
         time.sleep(min(REPLAN_S, max(LEAST_SLEEP_S, min(verdict.at, until) - at)))
 
 
-def _settle(room: _Room) -> None:
+def _asked(room: Room, *, anew: bool) -> dict[str, Any]:
+    """Return what the ledger is asked for the agent's next request."""
+    from paceline.ledger import asking, prefix
+
+    from . import model
+
+    named = model.of_agent(room)
+    project = asking.project_of(room.project)
+    asked = asking.asked_of(
+        room.contexts,
+        session=room.session,
+        agent=room.agent,
+        model=named,
+        project=project,
+        now=room.now,
+    )
+    if anew and asked["first"]:
+        kind = room.contexts.agent(room.agent).type + RESUMED
+        asked["prefix_key"] = prefix.key_of(named, kind, project)
+    elif anew:
+        # All of it known or taken as known: what it counts says nothing of the estimate's worth.
+        asked["amounts"]["input"] += asked["context"] + asked["estimated"]
+        asked |= {"context": 0.0, "cache_until": 0.0, "estimated": 0.0, "kind": ""}
+    return asked
+
+
+def _rested(deaths: Sequence[float]) -> float:
+    """Return when an agent that died so often may be tried again, 0 for one that never did."""
+    if not deaths:
+        return 0.0
+    return deaths[-1] + float(min(REST_S * 2 ** min(len(deaths) - 1, 8), REST_MAX_S))
+
+
+def _settle(room: Room) -> None:
     """Settle the agent's open reservation with what its transcript says was used."""
     from paceline.families import family_of
     from paceline.ledger import charge
-    from paceline.ledger.verdicts import Usage
     from paceline.transcripts import place
 
+    from . import replies
+
     grant = room.open.get(room.agent)
-    path = place.of_agent(room.transcript, room.session, room.agent)
-    if grant is None or path is None:
+    if grant is None:
         return
-    since = float(grant.get("t") or 0.0)
-    found = [(i, u, m) for i, u, m, at in _replies(path, room.now) if at >= since - 0.25]
+    found = replies.awaited(
+        lambda: place.of_agent(room.transcript, room.session, room.agent),
+        float(grant.get("t") or 0.0) - 0.25,
+        room.now,
+    )
     if not found:
         return
-    _, used, model = found[-1]
-    usage = Usage(used["input"], used["cache_creation"], used["cache_read"], used["output"])
+    last = found[-1]
     room.store.transact(
         lambda ledger, at: charge.settle_as(
-            ledger, str(grant["id"]), family_of(model), usage, at, room.policy
+            ledger, str(grant["id"]), family_of(last.model), _usage(last), at, room.policy
         )
     )
-    room.append("request.settle", id=str(grant["id"]), model=model, **used)
+    room.append("request.settle", id=str(grant["id"]), model=last.model, **last.used)
 
 
-def _charge_main(room: _Room) -> None:
+def _charge_main(room: Room) -> None:
     """Charge what the main thread used since: nobody held it, but it spent the same budget."""
     from paceline.families import family_of
     from paceline.ledger import charge
-    from paceline.ledger.verdicts import Usage
+
+    from . import replies
 
     if not room.transcript:
         return
-    for ident, used, model, _ in _replies(room.transcript, room.now):
-        mark = f"main-{ident}"
+    for reply in replies.read(room.transcript, room.now):
+        mark = f"main-{reply.id}"
         if mark in room.counted or not paths.is_id(mark):
             continue
-        usage = Usage(used["input"], used["cache_creation"], used["cache_read"], used["output"])
 
-        def spend(
-            ledger: Any, at: float, mark: str = mark, model: str = model, usage: Usage = usage
-        ) -> bool:
+        def spend(ledger: Any, at: float, mark: str = mark, reply: replies.Reply = reply) -> bool:
             return charge.charge(
                 ledger,
                 mark,
-                family=family_of(model),
+                family=family_of(reply.model),
                 session=room.session,
-                usage=usage,
+                usage=_usage(reply),
                 now=at,
                 policy=room.policy,
             )
@@ -240,40 +309,15 @@ def _charge_main(room: _Room) -> None:
         if not room.store.transact(spend):
             continue
         line = {"t": round(time.time(), 3), "e": "request.settle", "agent": None, "id": mark}
-        jsonl.append(room.log, {**line, "model": model, **used})
+        jsonl.append(room.log, {**line, "model": reply.model, **reply.used})
+        room.contexts.fold([{**line, "model": reply.model, **reply.used}])
 
 
-def _replies(path: str, now: float) -> list[tuple[str, dict[str, int], str, float]]:
-    """Return (message id, final usage, model, time) of the last replies in a transcript."""
-    from paceline.transcripts.lines import last_rows
-    from paceline.transcripts.usage import SYNTHETIC, Usage
+def _usage(reply: Reply) -> Usage:
+    from paceline.ledger.verdicts import Usage
 
-    replies: dict[str, tuple[Usage, str, float]] = {}
-    for row in last_rows(path, ROWS):
-        message = row.get("message")
-        if row.get("type") != "assistant" or not isinstance(message, dict):
-            continue
-        ident, model = message.get("id"), message.get("model")
-        if not isinstance(ident, str) or not isinstance(model, str) or model == SYNTHETIC:
-            continue
-        usage = replies[ident][0] if ident in replies else Usage()
-        usage.add(row)
-        replies[ident] = (usage, model, refusals.row_time(row, now))
-    return [(i, dict(usage.tokens), model, at) for i, (usage, model, at) in replies.items()]
-
-
-def _model(room: _Room) -> str:
-    """Return the agent's model as far as it is known, else the main thread's."""
-    known = room.contexts.agent(room.agent).model or room.contexts.agent("").model
-    if known:
-        return known
-    replies = _replies(room.transcript, room.now) if room.transcript else []
-    if replies:
-        return replies[-1][2]
-    # Nothing is written yet: most likely what this account used last.
-    kinds = room.store.snapshot().prefixes
-    newest = max(kinds, key=lambda key: kinds[key].at, default="")
-    return newest.split("|", 1)[0] or DEFAULT_MODEL
+    used = reply.used
+    return Usage(used["input"], used["cache_creation"], used["cache_read"], used["output"])
 
 
 def _find_filelock(state: str) -> None:
