@@ -98,10 +98,11 @@ def draw(outcomes: Sequence[Outcome], scenario: Scenario) -> str:
 def _header(drawing: drawsvg.Drawing, outcomes: Sequence[Outcome], scenario: Scenario) -> None:
     panel = _Panel(drawing, 0, 1, 1, 1)
     sessions = f" in {len(scenario.sessions)} sessions" if len(scenario.sessions) > 1 else ""
+    reads = f"{scenario.reads.low:,.0f}" if scenario.reads.kind == "constant" else scenario.reads
     told = {"set": "known", "text": "named by refusals", "hidden": "hidden"}[scenario.told]
     panel.text(
         f"{scenario.agents:,} agents{sessions}, {scenario.requests} requests each, "
-        f"reads {scenario.reads}; {scenario.api.itpm:,} input tokens a minute, {told}",
+        f"reads {reads}; {scenario.api.itpm:,} input tokens a minute, {told}",
         LEFT,
         24,
         15,
