@@ -11,12 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from paceline import account, jsonl
-from paceline.ledger import belief
-from paceline.ledger.store import FileStore
+from paceline import jsonl
 from paceline.manifest import build_manifest
-from paceline_bench.client import SEED_API, Fanout, fanout
-from paceline_bench.client.home import environment
+from paceline_bench.client import SEED_API, Fanout, fanout, telling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,28 +36,6 @@ SEED = Fanout(
 SUBSCRIBER_API = replace(
     SEED_API, headers="subscriber", number_in_text=False, retry_after=False, refusal_headers=False
 )
-
-
-def tell_the_limit(spec: Fanout) -> Callable[[Path], None]:
-    """Do what ``paceline limits set --model all --itpm N --capacity M`` does, for that home."""
-
-    def told(home: Path) -> None:
-        env = environment(spec, home, "http://127.0.0.1:9")
-        state = env["PACELINE_STATE_DIR"]
-        store = FileStore(str(Path(state, "ledger")), account.account_id(env, state))
-        store.transact(
-            lambda led, now: belief.tell(
-                led,
-                "all",
-                "input",
-                spec.api.itpm,
-                now,
-                source="set",
-                capacity=spec.api.itpm_capacity,
-            )
-        )
-
-    return told
 
 
 def manifest_of(result: RunResult) -> dict[str, Any]:
@@ -101,7 +76,7 @@ def test_hooks_alone_pace_an_older_client_that_is_told_its_limit(
     """[P1] No gate on 2.1.240: the same ledger, held in SubagentStart and PostToolBatch."""
     client("2.1.240")
     spec = replace(SEED, version="2.1.240", kind="agent")
-    with fanout(spec, prepare=tell_the_limit(spec)) as result:
+    with fanout(spec, prepare=telling(spec)) as result:
         assert result.counts.delivered == result.counts.launched == 6, result.debug
         run = manifest_of(result)
         grants = [line for line in events_of(result) if line["e"] == "request.grant"]

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paceline import account
-from paceline.ledger import belief
-from paceline.ledger.store import FileStore
-from paceline_bench.client import Fanout, run_together
-from paceline_bench.client.home import environment
+from paceline_bench.client import Fanout, run_together, telling
 from paceline_bench.simapi.config import Config
 
 if TYPE_CHECKING:
@@ -42,12 +38,7 @@ def test_a_small_session_is_not_starved_by_a_large_one(
         timeout_s=200,
     )
     large = replace(small, agents=8)
-    env = environment(small, tmp_path, "http://127.0.0.1:9")
-    FileStore(str(state / "ledger"), account.account_id(env, str(state))).transact(
-        lambda led, now: belief.tell(
-            led, "all", "input", API.itpm, now, source="set", capacity=API.itpm_capacity
-        )
-    )
+    telling(small)(tmp_path)
     of_large, of_small = run_together([large, small])
     for result, agents in ((of_large, 8), (of_small, 3)):
         assert result.counts.delivered == agents, result.debug

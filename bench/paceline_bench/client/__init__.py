@@ -16,6 +16,7 @@ from paceline_bench.client.find import VERSIONS, ClientMissing, find_client
 from paceline_bench.client.result import Counts, RunResult
 from paceline_bench.client.run import Progress, fanout, run_fanout, run_together
 from paceline_bench.client.spec import SEED_API, Fanout
+from paceline_bench.client.tell import telling
 
 __all__ = [
     "SEED_API",
@@ -29,4 +30,5 @@ __all__ = [
     "find_client",
     "run_fanout",
     "run_together",
+    "telling",
 ]

@@ -14,6 +14,7 @@ import typer
 from paceline_bench.client.find import ClientMissing, find_client
 from paceline_bench.client.run import Progress, fanout
 from paceline_bench.client.spec import SEED_API, Fanout
+from paceline_bench.client.tell import telling
 from paceline_bench.simapi.config import from_json
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -48,6 +49,7 @@ def run(
     api: Annotated[str, typer.Option(help="Fields of the simulated API's Config, as JSON.")] = "{}",
     itpm: Annotated[int, typer.Option(help="Input tokens a minute.")] = SEED_API.itpm,
     capacity: Annotated[int | None, typer.Option(help="Size of the input bucket.")] = None,
+    tell: Annotated[bool, typer.Option(help="Tell Paceline the limit before.")] = False,
     timeout: Annotated[float, typer.Option(help="Seconds.")] = 900.0,
     env: Annotated[list[str] | None, typer.Option(help="NAME=VALUE for the client.")] = None,
     keep: Annotated[
@@ -76,7 +78,8 @@ def run(
     )
     spec = replace(spec, kind=_kind(kind))
     try:
-        with fanout(spec, progress=None if as_json else _show) as result:
+        prepare = telling(spec) if tell else None
+        with fanout(spec, progress=None if as_json else _show, prepare=prepare) as result:
             if keep:
                 shutil.copytree(result.home.parent, keep, symlinks=True)
             found = result.to_json()
@@ -112,11 +115,6 @@ def _show(progress: Progress) -> None:
         file=sys.stderr,
         flush=True,
     )
-
-
-def _copy(source: Path, target: Path) -> None:
-
-    shutil.copytree(source, target, symlinks=True, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":
