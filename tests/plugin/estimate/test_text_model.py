@@ -62,9 +62,12 @@ def test_texts_no_fit_has_seen_are_estimated_within_the_bound(tokenizer: str) ->
 
 @pytest.mark.parametrize("name", sorted(LABELS))
 def test_no_script_and_no_kind_is_far_too_low(name: str) -> None:
-    """[CASE 30] Outside estimators were low by 1.57 to 2.08 times, worst on wide characters."""
+    """[CASE 30] Outside estimators were low by 1.57 to 2.08 times, worst on wide characters.
+
+    The stated margin is 20 % (docs/estimator.md); Japanese literature comes nearest to it.
+    """
     for tokenizer in ("v3", "v47"):
-        assert text.tokens(sample(name), tokenizer) >= 0.88 * LABELS[name][tokenizer]
+        assert text.tokens(sample(name), tokenizer) >= 0.8 * LABELS[name][tokenizer]
 
 
 @pytest.mark.parametrize("tokenizer", ["v3", "v47"])
