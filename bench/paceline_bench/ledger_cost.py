@@ -99,7 +99,7 @@ def _ask(ledger: Ledger, ticket: str, now: float, draw: random.Random, **more: A
             "session": f"bb00e366-4731-4a7c-9007-{draw.randrange(4)}6812d14f",
             "agent": f"a{draw.getrandbits(64):016x}",
             "cls": CONTINUATION,
-            "amounts": {"input": draw.uniform(500.0, 25_000.0)},
+            "amounts": {"input": float(draw.randrange(500, 25_000))},
             "prefix_key": f"claude-opus-5|general-purpose|{draw.randrange(3):012x}",
             "lease": 30.0,
             "cache_until": now + 250.0,

@@ -174,7 +174,7 @@ def tick(
     now = advance(ledger, now)
     mine = mine if isinstance(mine, set) else set(mine)
     verdicts: dict[str, Verdict] = {}
-    names: dict[str, None] = {} if renew else dict.fromkeys(ledger.queues)
+    names = {} if renew else dict.fromkeys(ledger.queues, len(mine))
     for ticket_id in mine if renew else ():
         ticket = ledger.tickets.get(ticket_id)
         if ticket is None:
@@ -182,9 +182,9 @@ def tick(
         else:
             if ticket.expires < now + TICKET_FRESH_S:
                 ticket.expires = now + TICKET_LEASE_S
-            names[ticket.family] = None
-    for name in names:
-        _tick_family(ledger, name, mine, now, policy, verdicts, slots=slots)
+            names[ticket.family] = names.get(ticket.family, 0) + 1
+    for name, own in names.items():
+        _tick_family(ledger, name, mine, own, now, policy, verdicts, slots=slots)
     return verdicts
 
 
@@ -192,6 +192,7 @@ def _tick_family(
     ledger: Ledger,
     name: str,
     mine: set[str],
+    left: int,
     now: float,
     policy: Policy,
     verdicts: dict[str, Verdict],
@@ -211,7 +212,7 @@ def _tick_family(
         if held is not None:
             verdict: Verdict | None = held
         else:
-            verdict = _waits(family, view, ticket, amounts, now, policy, own=own)
+            verdict = _waits(ledger, view, ticket, amounts, now, policy, own=own)
             if verdict is None and own:
                 verdict = _grant(ledger, family, ticket, amounts, view, now, leads=leads)
             if verdict is None or isinstance(verdict, Grant):
@@ -220,7 +221,8 @@ def _tick_family(
             verdicts[ticket.id] = verdict
             if not isinstance(verdict, Wait):
                 gone.append(ticket.id)
-        if not slots and view.passed and _looked_enough(view, ticket, now):
+        left -= own
+        if not left or (not slots and view.passed and _looked_enough(view, ticket, now)):
             break
     for ticket_id in gone:
         ledger.drop_ticket(ticket_id)
@@ -234,7 +236,7 @@ def _looked_enough(view: View, ticket: Ticket, now: float) -> bool:
 
 
 def _waits(
-    family: Family,
+    ledger: Ledger,
     view: View,
     ticket: Ticket,
     amounts: Amounts,
@@ -246,13 +248,14 @@ def _waits(
     """Return why a ticket that is not held has to wait for tokens, or None when it fits."""
     if ticket.cls == MAIN:
         return None
+    family = ledger.families[view.name]
     if family.gap:
         slot = max(view.spaced, family.next_at)
         view.spaced = slot + family.gap
         if slot > now:
             return Wait(ticket.id, slot, "gap")
     blocked = view.blocked
-    if view.fits(amounts, now):
+    if view.fits(amounts, ledger, now):
         if blocked is None:
             return None
         part = view.part(amounts)

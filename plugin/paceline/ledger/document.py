@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import fields  # noqa: TID253 - off the hook's fast path
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Generic, TypeVar  # noqa: TID253 - off the hook's fast path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast  # noqa: TID253 - off the hook's fast path
 
 from paceline.ledger.values import (
     DIMENSIONS,
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 VERSION = 1
+COUNT_MAX = 1 << 62
 ROW = (float, float, int, str, int)
 """Types of a row of ``Learner.sent``."""
 
@@ -148,9 +149,13 @@ def _positive(value: float) -> float:
 
 
 def _whole(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 62:
+    if type(value) is not int or not 0 <= value < COUNT_MAX:
         raise DamagedError(f"{value!r} is no count")
     return value
+
+
+def _in_bounds(counts: tuple[int, ...]) -> bool:
+    return min(counts) >= 0 and max(counts) < COUNT_MAX
 
 
 def _text(value: Any) -> str:
@@ -166,29 +171,31 @@ def _flag(value: Any) -> bool:
 
 
 def _amounts(value: Any) -> dict[str, float]:
-    if not isinstance(value, dict) or not value.keys() <= _DIMENSIONS:
+    if type(value) is not dict or not value.keys() <= _DIMENSIONS:
         raise DamagedError(f"{value!r} are no amounts")
-    return {dimension: _positive(_number(cost)) for dimension, cost in value.items()}
+    if {*map(type, value.values())} != _FLOAT:
+        value = {dimension: _number(cost) for dimension, cost in value.items()}
+    if value and not (min(value.values()) >= 0 and max(value.values()) < math.inf):
+        raise DamagedError(f"{value!r} are no amounts")
+    return cast("dict[str, float]", value)
 
 
 def _rows(value: Any) -> list[list[Any]]:
     if not isinstance(value, list):
         raise DamagedError("what was sent is no list")
-    for row in value:
-        if tuple(map(type, row)) != ROW:
-            at, tokens, accepted, reservation, waited = row
-            row[:] = (
-                _number(at),
-                _number(tokens),
-                _whole(accepted),
-                _text(reservation),
-                _whole(waited),
-            )
-        if not math.isfinite(row[0] + row[1]) or row[1] < 0:
-            raise DamagedError(f"{row!r} was never sent")
-    return value
+    if {tuple(map(type, row)) for row in value} - {ROW}:
+        value = [
+            [_number(at), _number(tokens), _whole(accepted), _text(reservation), _whole(waited)]
+            for at, tokens, accepted, reservation, waited in value
+        ]
+    rows: list[list[Any]] = value
+    for at, tokens, *_ in rows:
+        if not (-math.inf < at < math.inf and 0 <= tokens < math.inf):
+            raise DamagedError(f"{tokens!r} tokens were sent at {at!r}")
+    return rows
 
 
+_FLOAT = {float}
 _DIMENSIONS = frozenset(DIMENSIONS)
 _CHECKS: dict[str, Callable[[Any], Any]] = {
     "float": _number,
@@ -199,8 +206,8 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "Amounts": _amounts,
     "list[list[Any]]": _rows,
 }
-_PLAIN = {"float": float, "str": str, "bool": bool}
-"""Fields that are right when their type is, but for a float that is not finite."""
+_PLAIN = {"float": float, "str": str, "bool": bool, "int": int}
+"""Fields that are right when their type is, but for numbers out of bounds."""
 
 
 class _Record(Generic[T]):
@@ -214,7 +221,13 @@ class _Record(Generic[T]):
         self.checks = [_CHECKS[kind] for kind in self.kinds.values()]
         numbers = [i for i, kind in enumerate(self.kinds.values()) if kind == "float"]
         self.numbers = itemgetter(*numbers, numbers[0])
-        self.checked = [i for i, kind in enumerate(self.kinds.values()) if kind not in _PLAIN]
+        counts = [i for i, kind in enumerate(self.kinds.values()) if kind == "int"]
+        self.counts = itemgetter(*counts, counts[0]) if counts else None
+        self.checked = [
+            (i, check)
+            for i, (kind, check) in enumerate(zip(self.kinds.values(), self.checks, strict=True))
+            if kind not in _PLAIN
+        ]
         self.seen: set[tuple[type, ...]] = set()
         """Types of the values of records that were right."""
 
@@ -231,8 +244,10 @@ class _Record(Generic[T]):
         if types in self.seen:
             if not math.isfinite(sum(self.numbers(values))):
                 raise DamagedError("a number in it is not finite")
-            for place in self.checked:
-                values[place] = self.checks[place](values[place])
+            if self.counts is not None and not _in_bounds(self.counts(values)):
+                raise DamagedError("a count in it is none")
+            for place, check in self.checked:
+                values[place] = check(values[place])
             return self.cls(*values)
         made = self.cls(*(check(value) for check, value in zip(self.checks, values, strict=True)))
         if all(_PLAIN.get(k, t) is t for k, t in zip(self.kinds.values(), types, strict=True)):

@@ -82,7 +82,7 @@ def settled(learner: Learner, reservation: str, tokens: float, now: float) -> No
     """Correct a request by what it really counted, and raise the pace if it may rise."""
     for row in reversed(learner.sent):
         if row[3] == reservation:
-            row[1] = tokens
+            row[1], row[3] = tokens, ""  # nobody asks for it again, and the file is the smaller
             learner.calm += row[4]
             break
     if learner.pace is not None:

@@ -27,9 +27,11 @@ class View:
     """One family during one tick.
 
     Attributes:
+        name: the family.
         rates: how each bucket fills, None where nothing is known.
         levels: what is left in each.
-        newest: when the newest request under way went, None when there is none.
+        settled_at: from when on all that is under way counts no more for one that runs alone,
+            None until somebody wants to know.
         overdue: from when on one may go whatever the level of a bucket that nobody told of.
         ahead: what waits before the next one, by dimension.
         blocked: the first that does not fit.
@@ -38,9 +40,10 @@ class View:
         passed: how many wait.
     """
 
+    name: str
     rates: dict[str, Rate | None]
     levels: dict[str, float]
-    newest: float | None
+    settled_at: float | None
     overdue: float
     ahead: dict[str, float] = field(default_factory=dict)
     blocked: Ticket | None = None
@@ -50,7 +53,7 @@ class View:
 
     def earmark(self, amounts: Amounts, now: float) -> None:
         """Take what goes, or what is kept for another process's ticket."""
-        self.newest, self.overdue = now, float("inf")
+        self.settled_at, self.overdue = now + ALONE_S, float("inf")
         for dimension, cost in amounts.items():
             self.levels[dimension] -= cost
 
@@ -60,22 +63,32 @@ class View:
         for dimension, cost in amounts.items():
             self.ahead[dimension] = self.ahead.get(dimension, 0.0) + cost
 
-    def fits(self, amounts: Amounts, now: float) -> bool:
+    def fits(self, amounts: Amounts, ledger: Ledger, now: float) -> bool:
         """Whether it may go at these levels."""
         overdue = self.blocked is None and now >= self.overdue
-        alone = self.newest is None or now - self.newest >= ALONE_S
-        return all(
-            buckets.fits(cost, self.levels[d], self.rates[d], alone=alone)
-            or (overdue and d == "input")
-            for d, cost in amounts.items()
-        )
+        for d, cost in amounts.items():
+            rate = self.rates[d]
+            if rate is None or (d == "input" and overdue):
+                continue
+            alone = cost > rate.capacity and self._is_alone(ledger, now)
+            if not buckets.fits(cost, self.levels[d], rate, alone=alone):
+                return False
+        return True
+
+    def _is_alone(self, ledger: Ledger, now: float) -> bool:
+        if self.settled_at is None:
+            going = (r.at for r in ledger.reservations.values() if r.family == self.name)
+            self.settled_at = max(going, default=now - ALONE_S) + ALONE_S
+        return now >= self.settled_at
 
     def wait(self, amounts: Amounts, now: float) -> float:
         """Return the seconds after which it should look again."""
-        seconds = max(
-            buckets.wait_for(cost, self.levels[d] - self.ahead.get(d, 0.0), self.rates[d])
-            for d, cost in amounts.items()
-        )
+        seconds = 0.0
+        for d, cost in amounts.items():
+            rate = self.rates[d]
+            if rate is not None:
+                left = self.levels[d] - self.ahead.get(d, 0.0)
+                seconds = max(seconds, buckets.wait_for(cost, left, rate))
         if self.blocked is None:
             seconds = min(seconds, max(0.0, self.overdue - now))
         return max(SLOT_LEAST_S, seconds or LOOK_AGAIN_S)
@@ -95,11 +108,8 @@ def view_of(ledger: Ledger, name: str, now: float, policy: Policy) -> View:
         rates[dimension] = levels.refilled(family, dimension, now, policy)
         bucket = family.buckets.get(dimension)
         left[dimension] = bucket.level if bucket is not None else 0.0
-    newest = None
-    if name in ledger.going:
-        newest = max(r.at for r in ledger.reservations.values() if r.family == name)
     overdue = float("inf")
     bucket = family.buckets.get("input")
-    if newest is None and bucket is not None and bucket.limit is None:
+    if name not in ledger.going and bucket is not None and bucket.limit is None:
         overdue = learn.last_sent(family.learner) + learn.SLOWEST_S
-    return View(rates, left, newest, overdue)
+    return View(name, rates, left, None, overdue)
