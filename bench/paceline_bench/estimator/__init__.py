@@ -5,5 +5,5 @@
 ``python -m paceline_bench.estimator speed``    characters a second by kind
 ``python -m paceline_bench.estimator label F``  what the reconstruction counts in each file of F
 
-Needs the dependency group ``fit`` and Python 3.12 or later.
+What it needs beside this project (ctok wants Python 3.12) is in docs/estimator.md.
 """

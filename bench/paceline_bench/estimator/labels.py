@@ -1,6 +1,6 @@
 """Labels: what an offline reconstruction of the tokenizers counts, and on which chunk it falls.
 
-``ctok`` (MIT, the dependency group ``fit``, Python 3.12 or later) is the label of every fit. Its
+``ctok`` (MIT, needs Python 3.12, see docs/estimator.md) is the label of every fit. Its
 tokens are laid back onto the text, so that each chunk of ``paceline.estimate.text`` gets the cost
 it really has between its neighbours.
 """
