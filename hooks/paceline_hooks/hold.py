@@ -22,7 +22,7 @@ from . import event as fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from paceline.estimate.value import Estimate
@@ -44,6 +44,8 @@ REST_S = 5.0
 REST_MAX_S = 60.0
 """An agent that died of a refusal is let go again after ``REST_S`` at the earliest, twice as long
 after each further death: the ladder has few tries, and what refused it may go on for a while."""
+SLACK_S = 2.0
+"""Seconds a row may be older than the event about it."""
 RESUMED = "+resumed"
 """Behind an agent's type: woken by a message it has another prefix (client 2.1.240)."""
 
@@ -147,13 +149,25 @@ def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> Non
     The line brings what the request carried back into the cost of the next one.
     """
     from paceline.families import family_of
-    from paceline.ledger import refuse
 
     from . import model
 
     room = Room(event, now)
-    grant = room.open.get(room.agent, {})
-    ident = str(grant.get("id", ""))
+    ident = str(room.open.get(room.agent, {}).get("id", ""))
+    family = family_of(model.of_agent(room))
+    _refuse(room, family, refusal, ident)
+    if refusal.cause == "quota":
+        # At once by what the event tells, so that nobody follows; then to the second.
+        refusal = _written(room, refusal, now)
+        _refuse(room, family, refusal, "")
+    if ident:
+        more = {**refusal.fields(), "attempt": len(room.deaths), "by": "hook"}
+        room.append("request.refused", id=ident, **more)
+
+
+def _refuse(room: Room, family: str, refusal: Refusal, reservation: str) -> None:
+    from paceline.ledger import refuse
+
     refused = refuse.Refused(
         cause=refusal.cause,
         retryable=refusal.retryable,
@@ -162,15 +176,26 @@ def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> Non
         dimension=refusal.dimension,
         limit=refusal.limit,
     )
-    family = family_of(model.of_agent(room))
     room.store.transact(
         lambda ledger, at: refuse.refuse(
-            ledger, family, refused, at, room.policy, reservation_id=ident
+            ledger, family, refused, at, room.policy, reservation_id=reservation
         )
     )
-    if ident:
-        more = {**refusal.fields(), "attempt": len(room.deaths), "by": "hook"}
-        room.append("request.refused", id=ident, **more)
+
+
+def _written(room: Room, refusal: Refusal, now: float) -> Refusal:
+    """Return the refusal as the agent's transcript has it, where that tells the reset."""
+    from . import replies
+
+    found = replies.refusal(_transcript(room), now - SLACK_S, now)
+    return found if found is not None and found.resets_at is not None else refusal
+
+
+def _transcript(room: Room) -> Callable[[], str | None]:
+    """Return what finds the agent's transcript."""
+    from paceline.transcripts import place
+
+    return lambda: place.of_agent(room.transcript, room.session, room.agent)
 
 
 def _wait(room: Room, *, anew: bool = False) -> None:
@@ -257,18 +282,14 @@ def _settle(room: Room) -> None:
     """Settle the agent's open reservation with what its transcript says was used."""
     from paceline.families import family_of
     from paceline.ledger import charge
-    from paceline.transcripts import place
 
     from . import replies
 
     grant = room.open.get(room.agent)
     if grant is None:
         return
-    found = replies.awaited(
-        lambda: place.of_agent(room.transcript, room.session, room.agent),
-        float(grant.get("t") or 0.0) - 0.25,
-        room.now,
-    )
+    since = float(grant.get("t") or 0.0) - 0.25
+    found = replies.awaited(_transcript(room), since, room.now)
     if not found:
         return
     last = found[-1]

@@ -15,6 +15,9 @@ from paceline.transcripts.usage import SYNTHETIC, Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
+
+    _T = TypeVar("_T")
 
 ROWS = 60
 LAG_S = 1.0
@@ -73,10 +76,35 @@ def awaited(find: Callable[[], str | None], since: float, now: float) -> list[Re
         since: epoch seconds.
         now: the same.
     """
+
+    def look(path: str) -> list[Reply]:
+        return [reply for reply in read(path, now) if reply.at >= since]
+
+    return _soon(find, look) or []
+
+
+def refusal(find: Callable[[], str | None], since: float, now: float) -> refusals.Refusal | None:
+    """Return the refusal a transcript ends with, waiting a moment for it; arguments as above.
+
+    Its fields tell a reset to the second, where an event has the client's text alone.
+    """
+
+    def look(path: str) -> refusals.Refusal | None:
+        for row in reversed(last_rows(path, ROWS)):
+            found = refusals.from_row(row, now)
+            if found is not None:
+                return found if refusals.row_time(row, now) >= since else None
+        return None
+
+    return _soon(find, look)
+
+
+def _soon(find: Callable[[], str | None], look: Callable[[str], _T]) -> _T | None:
+    """Return what ``look`` finds in the transcript, waiting a moment for anything."""
     until = time.monotonic() + LAG_S
     while True:
         path = find()
-        found = [reply for reply in read(path, now) if reply.at >= since] if path else []
+        found = look(path) if path else None
         if found or time.monotonic() >= until:
             return found
         time.sleep(LOOK_S)

@@ -20,6 +20,9 @@ RETRY_AFTER_MAX = 8 * 86400.0
 EPOCH_MAX = 40 * 86400.0
 """Seconds ahead a reset given as a number may lie: a calendar month and some."""
 
+MINUTE_S = 60.0
+"""The client cuts a clock time to its minute (2.1.240): one of this very minute is to come."""
+
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -129,7 +132,10 @@ def _hour(match: Match[str]) -> tuple[int, int] | None:
 
 
 def _next(match: Match[str], at: float, hour: tuple[int, int], zone: tzinfo | None) -> float | None:
-    """Return the first time after ``at`` that shows this hour (and weekday, or date)."""
+    """Return the first time after ``at`` that shows this hour (and weekday, or date).
+
+    Of the minute that ``at`` is in, its end.
+    """
     from datetime import datetime, timedelta
 
     here = datetime.fromtimestamp(at, zone)  # None: the machine's own zone
@@ -142,7 +148,9 @@ def _next(match: Match[str], at: float, hour: tuple[int, int], zone: tzinfo | No
         ahead = _DAYS.index(match["day"].lower()) - start.weekday()
         start += timedelta(days=ahead % 7)
     reset = start.timestamp()
-    return reset if reset > at else (start + timedelta(days=step)).timestamp()
+    if reset <= at - MINUTE_S:
+        return (start + timedelta(days=step)).timestamp()
+    return reset if reset > at else reset + MINUTE_S
 
 
 def _next_date(match: Match[str], at: float, start: datetime) -> float | None:
@@ -156,8 +164,8 @@ def _next_date(match: Match[str], at: float, start: datetime) -> float | None:
             reset = start.replace(year=year, month=month, day=int(match["date"])).timestamp()
         except ValueError:
             continue
-        if at < reset <= at + 400 * 86400.0:
-            return reset
+        if at - MINUTE_S < reset <= at + 400 * 86400.0:
+            return reset if reset > at else reset + MINUTE_S
     return None
 
 

@@ -75,6 +75,17 @@ def test_a_session_limit_is_a_quota_until_the_next_such_time_in_its_zone() -> No
     assert not found.approximate
 
 
+@pytest.mark.parametrize(
+    ("told", "reset"),
+    [("12:00pm (UTC)", T0 + 60), ("11:59am (UTC)", T0 - 60 + 86400), ("12:01pm (UTC)", T0 + 60)],
+)
+def test_a_clock_time_of_this_very_minute_is_still_to_come(told: str, reset: float) -> None:
+    """The client cuts it to the minute: 12:00:40 is printed as 12:00, and not tomorrow's."""
+    found = from_row(row(f"You've hit your session limit · resets {told}"), T0)
+    assert found is not None
+    assert found.resets_at == reset
+
+
 def test_a_weekday_without_a_zone_is_local_and_called_approximate() -> None:
     """[CASE 3]"""
     found = from_row(row("You've hit your weekly limit · resets Mon 12:00am"), T0)
