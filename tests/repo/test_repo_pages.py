@@ -133,7 +133,7 @@ def test_the_skills_say_when_to_use_them() -> None:
     for file in skills:
         head = file.read_text(encoding="utf-8").split("---")[1]
         assert f"name: {file.parent.name}\n" in head
-        assert "Use when" in head
+        assert ". Use " in head
 
 
 def test_the_settings_are_explained_where_a_person_looks() -> None:
