@@ -191,7 +191,7 @@ def _words(data: Seen, words: list[bytes]) -> tuple[list[list[int]], list[int], 
 def _non_negative(
     data: Seen, chunks: list[bytes], row_of: Callable[[bytes], list[int]]
 ) -> list[int]:
-    import numpy as np
+    import numpy as np  # pyright: ignore[reportMissingImports]  # only who fits anew has it
     from scipy.optimize import nnls  # type: ignore[import-untyped]
 
     matrix = np.array([row_of(chunk) for chunk in chunks], dtype=float)
