@@ -29,6 +29,9 @@ COMMANDS: dict[str, str] = {
     "requeue": "paceline_mcp.cli.requeue",
     "run": "paceline_mcp.cli.run",
     "simulate": "paceline_mcp.cli.simulate",
+    "status": "paceline_mcp.cli.status",
+    "top": "paceline_mcp.cli.top",
+    "report": "paceline_mcp.cli.report",
     "demo": "paceline_mcp.cli.demo",
     "doctor": "paceline_mcp.cli.doctor",
 }

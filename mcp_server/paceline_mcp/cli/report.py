@@ -1,0 +1,66 @@
+"""``paceline report --out F.html``: one session on a page that stands by itself."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path  # noqa: TC003 - typer reads the annotations at run time
+from typing import Annotated
+
+import typer
+
+from paceline import jsonl, paths, settings
+from paceline import manifest as manifests
+from paceline.errors import StateError, UsageError
+from paceline.ledger.belief import believed
+from paceline.transcripts import find
+from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
+from paceline_mcp.office import store_of
+
+EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+
+    @app.command()
+    def report(
+        *,
+        out: Annotated[Path, typer.Option(help="The HTML file to write.")],
+        session: Annotated[
+            str | None, typer.Option(help="A session; the one alive last when left out.")
+        ] = None,
+        projects_dir: Annotated[
+            str | None, typer.Option(help="The client's projects folder, if not the usual one.")
+        ] = None,
+        json: Annotated[
+            bool, typer.Option("--json", help="Tell what was written as one JSON value.")
+        ] = False,
+    ) -> int:
+        """Write one session's runs, agents, time line and tokens into an HTML file.
+
+        Exit 3 when agents of the session are missing, 4 when some still work.
+        """
+        from paceline_mcp.report.newest import newest_session
+        from paceline_mcp.report.page import page
+
+        now, state = time.time(), paths.state_dir()
+        projects = projects_dir or find.projects_dir()
+        if session is not None and not paths.is_id(session):
+            raise UsageError(f"--session is no id: {plain(session)}; next: paceline status")
+        session = session or newest_session(projects, state)
+        told = manifests.build_manifest(projects, state, session, now=now) if session else None
+        if told is None or not (told["runs"] or os.path.exists(paths.events_file(state, session))):
+            raise UsageError("no session to report on; next: paceline manifest")
+        lines, _ = jsonl.read(paths.events_file(state, session))
+        limits = believed(store_of(os.environ, settings.load()).snapshot())
+        text = page(session, told, lines, limits, now)
+        try:
+            out.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as err:
+            raise StateError(f"the report cannot be written ({err.strerror})", str(out)) from err
+        if json:
+            print_json({"out": str(out), "session_id": session, "verdict": told["verdict"]})
+        else:
+            typer.echo(f"{told['verdict']}: written to {out}")
+        return EXITS[told["verdict"]]
