@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 WAIT_S = 60.0
 """Seconds an agent waits at most; an installation takes 3 to 12, a client gives a server 30."""
-SERVER_S = 5.0
+SERVER_S = 15.0
 """Seconds from installed to answering, at most."""
 LOOK_S = 0.1
 GATE_FROM = (2, 1, 287)
