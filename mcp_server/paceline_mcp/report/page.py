@@ -172,8 +172,8 @@ def _tokens(lines: Sequence[Mapping[str, Any]], limits: Sequence[Mapping[str, An
     if drawn is None:
         return Markup()
     note = (
-        "Uncached input tokens of settled requests, as a rate a minute. A full bucket lets a burst "
-        "pass above the line; over a few minutes the bars average below it."
+        "Uncached input tokens of settled requests, as a rate a minute. "
+        "A full bucket lets a burst pass above the line."
     )
     return tag(
         "section",

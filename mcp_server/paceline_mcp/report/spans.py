@@ -16,8 +16,9 @@ ROWS_MAX = 60
 WIDTH, LEFT, TOP, ROW, BAR = 960.0, 190.0, 26.0, 20.0, 12.0
 NAME_MAX = 26
 STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
-TICKS = 8
+TICKS, TICK = 8, 32.0
 LEAST_S = 1.0
+OVER = frozenset({"completed", "dropped", "stopped"})
 RADIUS = {"died": 4.5, "revived": 2.5, "grant": 3.5}
 """What is brought back stands within the refusal it was brought back from."""
 
@@ -71,10 +72,11 @@ def spans(runs: Sequence[Mapping[str, Any]], timeline: Sequence[Mapping[str, Any
         span = rows.get(who) if who else main
         if span is not None:
             _take(span, event, waits)
-    for who, since in waits.items():
+    last = max((at for span in (main, *rows.values()) for at in span.times()), default=0.0)
+    for who, since in waits.items():  # still held
         span = rows.get(who) if who else main
         if span is not None:
-            span.holds.append((since, max([since, *span.times()])))
+            span.holds.append((since, max(since, last)))
     found = sorted(rows.values(), key=lambda span: min(span.times(), default=0.0))
     return [main, *found] if main.times() else found
 
@@ -130,7 +132,8 @@ def _axis(begun: float, span: float, x: Any, height: float) -> Markup:
         told = time.strftime("%H:%M:%S" if step < 60 else "%H:%M", time.localtime(at))  # noqa: PLR2004
         across = place(x(at))
         ticks.append(tag("line", x1=across, x2=across, y1=TOP - 6, y2=height - 4, class_="grid"))
-        ticks.append(tag("text", told, x=across, y=12, class_="tick"))
+        if x(at) < WIDTH - TICK:
+            ticks.append(tag("text", told, x=across, y=12, class_="tick"))
         at += step
     return tag("g", *ticks)
 
@@ -140,7 +143,7 @@ def _row(row: Span, top: float, x: Any, last: float) -> Markup:
     name = row.label if len(row.label) <= NAME_MAX else row.label[: NAME_MAX - 1] + "…"
     parts = [tag("text", name, x=place(LEFT - 10), y=place(middle + 4), class_="name")]
     if row.begun:
-        ended = row.ended or last
+        ended = row.ended if row.ended and row.state in OVER else last
         life = f"{row.label}: {row.state}, {minutes(ended - row.begun)}"
         parts.append(_bar(x(row.begun), x(ended), top, f"life {row.state}", life))
     for begun, ended in row.holds:
