@@ -211,7 +211,7 @@ def _wait(room: Room, *, anew: bool = False) -> None:
     known = room.contexts.agent(room.agent)
     ticket = f"h{room.agent}-{known.requests}"
     asked = _asked(room, anew=anew)
-    until = room.now + HOLD_S
+    until = room.now + (WORKFLOW_HOLD_S if known.type == WORKFLOW_AGENT else HOLD_S)
 
     def look(ledger: Any, at: float) -> Any:
         admit.enqueue(
