@@ -81,7 +81,7 @@ def from_json(data: Any) -> Ledger:
         raise DamagedError(f"not a ledger of version {VERSION}")
     try:
         return _ledger(data)
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as err:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as err:
         raise DamagedError(f"not a ledger: {err!r}") from err
 
 
