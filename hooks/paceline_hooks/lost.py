@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from paceline import jsonl, paths
+from paceline import jsonl, paths, settings
 
 from . import event as fields
+from . import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     Run = dict[str, Any]
 
+SPENT = "spent"
+"""State of a ticket whose work was tried as often as allowed (``recovery.tickets``)."""
 _SIGN = b'"e":"agent.failed"'
 
 
@@ -47,25 +50,47 @@ def runs(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[R
     return list(build_manifest(_projects(event), state, session, now=now)["runs"])
 
 
-def tickets(some: Sequence[Run], now: float, attempts: int) -> list[Ticket]:
-    """Return what of these runs can be brought back, and when."""
-    from paceline.recovery import open_drops
+def all_tickets(some: Sequence[Run], now: float, attempts: int) -> list[Ticket]:
+    """Return what these runs lost: what can be brought back and when, and what cannot."""
+    from paceline.recovery import plan
 
-    return open_drops({"runs": some}, now, attempts)
+    return plan({"runs": some}, now, attempts)
+
+
+def line(some: Sequence[Ticket], now: float) -> str:
+    """Return a line about lost work for a person."""
+    from paceline.recovery import for_person
+
+    return for_person(some, now)
 
 
 def advice(
-    some: Sequence[Run],
-    event: Mapping[str, Any],
-    env: Mapping[str, str],
-    now: float,
-    attempts: int,
+    some: Sequence[Run], event: Mapping[str, Any], env: Mapping[str, str], now: float
 ) -> str:
     """Give the tickets of these runs out, and return what Claude is to do, ``""`` for nothing."""
     from paceline.recovery import issue
 
-    told = issue({"runs": some}, _projects(event), paths.state_dir(env), now, attempts=attempts)
-    return str(told["advice"])
+    told = settings.load(env)
+    given = issue(
+        {"runs": some},
+        _projects(event),
+        paths.state_dir(env),
+        now,
+        attempts=told.requeue_attempts,
+        patience=_patience(event, env, now, told.park_max),
+    )
+    return str(given["advice"])
+
+
+def _patience(
+    event: Mapping[str, Any], env: Mapping[str, str], now: float, park_max: float
+) -> float:
+    """Return how many seconds an agent that is started now waits for a reset by itself."""
+    from paceline.recovery.words import PATIENCE_S
+
+    session = fields.session_of(event, env)
+    gate = session is not None and presence.gate_alive(paths.state_dir(env), session, now)
+    return park_max if gate else min(park_max, PATIENCE_S)
 
 
 def _projects(event: Mapping[str, Any]) -> str:

@@ -5,9 +5,11 @@ What is said is :mod:`paceline.recovery`'s: short, of ids and counts, nothing an
 
 from __future__ import annotations
 
+import time
+
 from paceline import settings
 
-from . import lost
+from . import headless, lost
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +17,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     Output = dict[str, Any] | None
+
+STOP_WAIT_S = 540.0
+"""Seconds a headless session's stop waits for a reset at most; its hook may run 600."""
+AFTER_RESET_S = 1.0
+"""A printed reset is rounded."""
 
 
 def after_agent(
@@ -66,47 +73,105 @@ def after_notification(
     return _context(told, event, env, now)
 
 
-def at_stop(
-    event: Mapping[str, Any], env: Mapping[str, str], now: float
-) -> tuple[str, list[str]] | None:
-    """Return why the main thread should go on and for which work, or None to let it stop.
+class Said:
+    """What a ``Stop`` is answered with.
+
+    Attributes:
+        reason: why the main thread should go on, ``""`` to let it stop.
+        person: a line for a person where it is let go.
+        keys: of the lost work it is about.
+    """
+
+    __slots__ = ("keys", "person", "reason")
+
+    def __init__(self, keys: Sequence[str], *, reason: str = "", person: str = "") -> None:
+        self.keys = list(keys)
+        self.reason = reason
+        self.person = person
+
+
+def at_stop(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> Said | None:
+    """Return what to say to a main thread that stops, or None when nothing is lost.
 
     It is stopped at most ``requeue_attempts`` times for the same losses, only for what may go now,
     only when its run is over, and not again at once (``stop_hook_active``) when nothing new was
-    lost since.
+    lost since. A person hears once of what is not brought back now.
     """
     if settings.mode(env) != settings.PACE or not lost.seen(event, env):
         return None
+    now = _at_reset(event, env, now)
     attempts = settings.load(env).requeue_attempts
-    over = [run for run in lost.runs(event, env, now) if run["verdict"] == "degraded"]
-    due = [one for one in lost.tickets(over, now, attempts) if one.not_before is None]
-    if not due:
-        return None
+    over = _over(event, env, now)
+    tickets = lost.all_tickets(over, now, attempts)
+    due = [one for one in tickets if one.to_do and one.not_before is None]
     keys = sorted({one.key for one in due})
-    since = min(_died_at(agent) for run in over for agent in run["agents"] if agent["key"] in keys)
-    blocked = [
-        line
-        for line in lost.lines(event, env)
-        if line.get("e") == "stop" and line.get("blocked") is True and _time(line) >= since
-    ]
+    stops = [line for line in lost.lines(event, env) if line.get("e") == "stop"]
+    if due and _may_block(
+        stops, over, keys, attempts, active=event.get("stop_hook_active") is True
+    ):
+        some = [
+            {**run, "agents": [agent for agent in run["agents"] if agent["key"] in keys]}
+            if run["kind"] == "agents"
+            else run
+            for run in over
+        ]
+        reason = lost.advice(some, event, env, now)
+        if reason:
+            return Said(keys, reason=reason)
+    rest = [one for one in tickets if one.to_do or one.state == lost.SPENT]
+    named = {key for line in stops if line.get("said") is True for key in _named(line)}
+    new = sorted({one.key for one in rest} - named)
+    return Said(new, person=lost.line(rest, now)) if new else None
+
+
+def _over(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[dict[str, Any]]:
+    return [run for run in lost.runs(event, env, now) if run["verdict"] == "degraded"]
+
+
+def _at_reset(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> float:
+    """Wait for a reset that is near where nobody else would, and return the time then.
+
+    A headless session ends with this stop, and what it lost with it. A person's does not: they are
+    told, and the next stop after the reset is blocked.
+    """
+    if not headless.is_so(event, env):
+        return now
+    attempts = settings.load(env).requeue_attempts
+    tickets = lost.all_tickets(_over(event, env, now), now, attempts)
+    resets = [one.not_before for one in tickets if one.to_do]
+    if not resets or None in resets:
+        return now
+    first = min(reset for reset in resets if reset is not None) + AFTER_RESET_S
+    if first - now > STOP_WAIT_S:
+        return now
+    time.sleep(max(0.0, first - now))
+    return first
+
+
+def _may_block(
+    stops: Sequence[Mapping[str, Any]],
+    over: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    attempts: int,
+    *,
+    active: bool,
+) -> bool:
+    """Say whether a stop may be blocked for this lost work."""
+    dead = [agent for run in over for agent in run["agents"] if agent["key"] in keys]
+    since = min(_deaths(agent)[0] for agent in dead)
+    blocked = [line for line in stops if line.get("blocked") is True and _time(line) >= since]
     if len(blocked) >= attempts:
-        return None
-    if event.get("stop_hook_active") is True and blocked and set(keys) <= _named(blocked[-1]):
-        return None
-    some = [
-        {**run, "agents": [agent for agent in run["agents"] if agent["key"] in keys]}
-        if run["kind"] == "agents"
-        else run
-        for run in over
-    ]
-    reason = lost.advice(some, event, env, now, attempts)
-    return (reason, keys) if reason else None
+        return False
+    if not (active and blocked):
+        return True
+    new = {agent["key"] for agent in dead if _deaths(agent)[-1] > _time(blocked[-1])}
+    return bool(new) or not set(keys) <= _named(blocked[-1])
 
 
-def _died_at(agent: Mapping[str, Any]) -> float:
-    """Return when it first died (epoch seconds)."""
-    deaths = agent["deaths"]
-    return float(deaths[0]["t"] if deaths else agent["ended_at"] or agent["launched_at"] or 0.0)
+def _deaths(agent: Mapping[str, Any]) -> list[float]:
+    """Return when it died, first to last (epoch seconds)."""
+    times = [float(death["t"]) for death in agent["deaths"]]
+    return times or [float(agent["ended_at"] or agent["launched_at"] or 0.0)]
 
 
 def _time(line: Mapping[str, Any]) -> float:
@@ -125,7 +190,7 @@ def _context(
     env: Mapping[str, str],
     now: float,
 ) -> Output:
-    text = lost.advice(some, event, env, now, settings.load(env).requeue_attempts) if some else ""
+    text = lost.advice(some, event, env, now) if some else ""
     if not text:
         return None
     name = event.get("hook_event_name")

@@ -15,13 +15,29 @@ OF_MAX = 400
 
 
 def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict[str, Any] | None:
-    """Append ``stop``; block it while refused agents can be brought back and nobody has tried."""
+    """Append ``stop``; block it while refused agents can be brought back and nobody has tried.
+
+    A person is told in a line of what is lost and stays so for now, once.
+    """
     active = event.get("stop_hook_active") is True
     try:
         told = loud.at_stop(event, env, now)
     except Exception:
         record.write(event, env, now, "stop", active=active, blocked=False)
         raise
-    more = {"of": told[1][:OF_MAX]} if told else {}
-    record.write(event, env, now, "stop", active=active, blocked=told is not None, **more)
-    return {"decision": "block", "reason": told[0]} if told else None
+    if told is None:
+        record.write(event, env, now, "stop", active=active, blocked=False)
+        return None
+    record.write(
+        event,
+        env,
+        now,
+        "stop",
+        active=active,
+        blocked=bool(told.reason),
+        of=told.keys[:OF_MAX],
+        **({} if told.reason else {"said": True}),
+    )
+    if told.reason:
+        return {"decision": "block", "reason": told.reason}
+    return {"systemMessage": told.person}

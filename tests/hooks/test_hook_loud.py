@@ -93,6 +93,18 @@ def stop(hooks: Hooks, *, active: bool = False) -> dict[str, Any] | None:
     return hooks.send("Stop", stop_hook_active=active)
 
 
+def blocked(output: dict[str, Any] | None) -> bool:
+    return output is not None and output.get("decision") == "block"
+
+
+def person(output: dict[str, Any] | None) -> str:
+    assert output is not None
+    assert set(output) == {"systemMessage"}
+    line = output["systemMessage"]
+    assert isinstance(line, str)
+    return line
+
+
 def fan_out(hooks: Hooks, text: str = THROTTLE) -> None:
     """Two background agents, one of which dies."""
     launch(hooks, "toolu_1", DEAD, background=True)
@@ -190,14 +202,16 @@ def test_a_stop_is_blocked_while_a_refused_agent_can_be_brought_back(pacing: Hoo
 
 def test_a_stop_is_not_blocked_twice_for_what_claude_has_just_read(pacing: Hooks) -> None:
     fan_out(pacing)
-    assert stop(pacing) is not None
-    assert stop(pacing, active=True) is None
+    assert blocked(stop(pacing))
+    line = person(stop(pacing, active=True))
+    assert line == "Paceline: 1 agent did not deliver (1 throttle); next: paceline requeue"
+    assert stop(pacing, active=True) is None, "a person hears it once"
 
 
 def test_a_stop_is_blocked_at_most_as_often_as_set(pacing: Hooks) -> None:
     """[§6 throttle]"""
     fan_out(pacing)
-    blocks = [stop(pacing) is not None for _ in range(5)]
+    blocks = [blocked(stop(pacing)) for _ in range(5)]
     assert blocks == [True, True, False, False, False]
 
 
@@ -205,7 +219,7 @@ def test_a_stop_is_blocked_at_most_as_often_as_set(pacing: Hooks) -> None:
 def test_requeue_attempts_say_how_often(pacing: Hooks, attempts: int) -> None:
     pacing.env["PACELINE_REQUEUE_ATTEMPTS"] = str(attempts)
     fan_out(pacing)
-    assert [stop(pacing) is not None for _ in range(5)].count(True) == attempts
+    assert [blocked(stop(pacing)) for _ in range(5)].count(True) == attempts
 
 
 def test_a_continued_agent_is_waited_for_and_not_asked_for_again(pacing: Hooks) -> None:
@@ -231,11 +245,53 @@ def test_while_others_of_the_run_still_work_nobody_is_sent_back(pacing: Hooks) -
 def test_a_quota_is_not_knocked_at_before_its_reset(pacing: Hooks) -> None:
     """[§6 quota]"""
     fan_out(pacing, QUOTA)
+    assert person(stop(pacing)) == (
+        "Paceline: 1 agent did not deliver (1 quota); the limit resets in 1 h 59 min;"
+        " next: paceline requeue"
+    )
     assert stop(pacing) is None
     text = context(notify(pacing, DEAD, "toolu_1", "failed"), "UserPromptSubmit")
-    assert "The limit resets in 1 h 59 min" in text
+    assert "The limit resets in 1 h 59 min; what you start waits for it" in text
     pacing.now = NOW + 2 * 3600 + 60
-    assert stop(pacing) is not None
+    assert blocked(stop(pacing))
+    assert len(pacing.lines("requeue")) == 1, "the wait used up a try"
+
+
+def test_what_resets_after_all_patience_is_not_to_be_started_before(pacing: Hooks) -> None:
+    """[§6 quota] Neither a gate that parks for less nor a hook would hold it until then."""
+    pacing.env["PACELINE_PARK_MAX"] = "1h"
+    fan_out(pacing, QUOTA)
+    text = context(notify(pacing, DEAD, "toolu_1", "failed"), "UserPromptSubmit")
+    assert "resets in 1 h 59 min. Start these then, not before:\n- SendMessage(" in text
+    assert "before you go on" not in text
+
+
+def test_a_headless_session_waits_for_a_reset_that_is_near(pacing: Hooks) -> None:
+    """[§6 quota] Its end would be the end of what it lost."""
+    pacing.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+    fan_out(pacing, "You've hit your session limit · resets 11:00pm (UTC)")
+    assert "the limit resets" in person(stop(pacing)), "hours away: nobody waits in a hook"
+    near = pacing.now + 0.1
+    limits = {"status": "rejected", "resetsAt": near, "rateLimitType": "five_hour"}
+    error = {"isApiErrorMessage": True, "error": "rate_limit", "apiErrorStatus": 429}
+    row(pacing, DEAD, "toolu_1", "You've hit your session limit", **error, quotaLimits=limits)
+    pacing.now -= 1
+    assert blocked(stop(pacing))
+
+
+def test_an_agent_that_died_again_is_new_lost_work(pacing: Hooks) -> None:
+    """A stop hook is still active in the turn that a blocked stop began."""
+    fan_out(pacing)
+    assert blocked(stop(pacing))
+    pacing.now += 1
+    pacing.send("SubagentStart", agent_id=DEAD, agent_type="general-purpose")
+    die(pacing, DEAD)
+    out = stop(pacing, active=True)
+    assert blocked(out)
+    pacing.now += 1
+    pacing.send("SubagentStart", agent_id=DEAD, agent_type="general-purpose")
+    die(pacing, DEAD)
+    assert "brought back 2 times and refused again" in person(stop(pacing, active=True))
 
 
 @pytest.mark.parametrize("mode", ["observe", "off"])

@@ -13,7 +13,7 @@ from paceline_hooks import dispatch
 HOOKS = Path(__file__).parents[2] / "hooks"
 TABLE = json.loads((HOOKS / "hooks.json").read_text(encoding="utf-8"))
 HANDLERS = {name: group["hooks"][0] for name, (group,) in TABLE["hooks"].items()}
-HOLDING = {"SubagentStart", "PostToolBatch"}
+LONG = {"SubagentStart": 3600, "PostToolBatch": 3600, "Stop": 600}
 
 
 def test_every_registered_event_has_a_handler_and_every_handler_is_registered() -> None:
@@ -33,8 +33,8 @@ def test_a_hook_starts_in_exec_form_without_site_packages(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(HANDLERS))
-def test_only_a_hook_that_may_hold_has_long_to_run(name: str) -> None:
-    assert HANDLERS[name]["timeout"] == (3600 if name in HOLDING else 30)
+def test_only_a_hook_that_may_wait_has_long_to_run(name: str) -> None:
+    assert HANDLERS[name]["timeout"] == LONG.get(name, 30)
 
 
 def test_a_result_starts_a_hook_only_where_it_says_what_the_batch_does_not() -> None:

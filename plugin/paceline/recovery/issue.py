@@ -10,7 +10,7 @@ from paceline.transcripts import calls, find, prompts, workflows
 
 from . import tickets as ladder
 from .completion import Call, Completion, complete
-from .words import for_claude
+from .words import PATIENCE_S, for_claude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,8 +60,12 @@ def issue(
     run: str | None = None,
     attempts: int = ladder.ATTEMPTS,
     record: bool = True,
+    patience: float = PATIENCE_S,
 ) -> dict[str, Any]:
-    """Do what :func:`requeue` does with a manifest that is already there."""
+    """Do what :func:`requeue` does with a manifest that is already there.
+
+    ``patience``: of :func:`paceline.recovery.for_claude`.
+    """
     found = ladder.plan(manifest, now, attempts, run)
     scripts = _scripts(manifest, found, projects_dir, state_dir, now, record=record)
     places = {one["run_id"]: one["path"] for one in scripts if one["path"]}
@@ -72,7 +76,7 @@ def issue(
     return {
         "tickets": [ticket.as_json() for ticket in found],
         "scripts": scripts,
-        "advice": for_claude(found, now, places),
+        "advice": for_claude(found, now, places, patience),
     }
 
 
