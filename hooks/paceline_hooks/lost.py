@@ -11,7 +11,7 @@ from . import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from paceline.recovery import Ticket
@@ -65,9 +65,16 @@ def line(some: Sequence[Ticket], now: float) -> str:
 
 
 def advice(
-    some: Sequence[Run], event: Mapping[str, Any], env: Mapping[str, str], now: float
+    some: Sequence[Run],
+    event: Mapping[str, Any],
+    env: Mapping[str, str],
+    now: float,
+    unanswered: Container[str] = (),
 ) -> str:
-    """Give the tickets of these runs out, and return what Claude is to do, ``""`` for nothing."""
+    """Give the tickets of these runs out, and return what Claude is to do, ``""`` for nothing.
+
+    ``unanswered``: keys of work that Claude was told of when it stopped before, without an effect.
+    """
     from paceline.recovery import issue
 
     told = settings.load(env)
@@ -78,6 +85,7 @@ def advice(
         now,
         attempts=told.requeue_attempts,
         patience=_patience(event, env, now, told.park_max),
+        unanswered=unanswered,
     )
     return str(given["advice"])
 

@@ -115,7 +115,9 @@ def at_stop(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> Sai
             else run
             for run in over
         ]
-        reason = lost.advice(some, event, env, now)
+        before = [line for line in stops if line.get("blocked") is True]
+        unanswered = {key for line in before for key in _named(line)}
+        reason = lost.advice(some, event, env, now, unanswered)
         if reason:
             return Said(keys, reason=reason)
     rest = [one for one in tickets if one.to_do or one.state == lost.SPENT]

@@ -80,12 +80,19 @@ def test_it_runs_a_named_workflow_script() -> None:
 
 
 def test_it_launches_a_dead_agents_prompt_again_with_the_line_it_is_given() -> None:
-    for which in (f"agent {ONE}", "the call that failed"):
+    for which in (f"agent {ONE}", "the call that failed", f'agent {TWO} ("one")'):
         words = (
             f'- Agent again, with the prompt you gave {which} and the line "ticket 7" at its end.'
         )
         (call,) = reply(LAUNCHED, DIED, said("user", paceline(words))).calls
         assert call == ToolCall("Agent", {"description": "one", "prompt": "read it\nticket 7"})
+
+
+def test_what_is_to_be_started_after_a_reset_is_not_started_now() -> None:
+    later = "- The limit resets in 2 h. Start these then, not before:"
+    words = paceline(f"- SendMessage(to: {TWO})", later, f"- SendMessage(to: {ONE})")
+    (call,) = reply(LAUNCHED, DIED, said("user", words)).calls
+    assert call.input["to"] == TWO
 
 
 def test_it_asks_the_requeue_tool_and_then_follows_its_advice() -> None:

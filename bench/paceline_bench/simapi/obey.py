@@ -7,12 +7,14 @@ says how to run its script again) is none:
 
 ``SendMessage {to: "ID"``           one SendMessage to that agent
 ``Workflow({scriptPath: "PATH"``    that workflow
-``Agent again, with the prompt you gave agent ID and the line "LINE"``
-                                    an Agent call with that agent's prompt and the line at its end;
+``Agent again, with the prompt you gave agent ID ("LABEL") and the line "LINE"``
+                                    an Agent call with that agent's prompt and the line at its end,
+                                    found by its description or by the id in its result;
                                     ``the call that failed`` stands for the first that did
 ``requeue_dropped (server paceline) for run ID``   that tool, whose advice may hold further orders
 
-An order is done once; the same words in a later message are a new order.
+An order is done once; the same words in a later message are a new order. What is to be started only
+after a reset is none yet.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 REQUEUE = "mcp__plugin_paceline_paceline__requeue_dropped"
 BEGINS = re.compile(r"(?:<[a-z-]+>)?(?:[A-Za-z]+(?::[\w-]+)? hook [a-z ]{3,40}: ?)?Paceline: ")
 """How a line begins that is Paceline's; the client names the hook before it."""
+LATER = "Start these then, not before"
+"""What follows is for later: it is said again when it is time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +62,12 @@ def _requeue(turn: Turn, match: re.Match[str]) -> dict[str, Any]:
 def _again(turn: Turn, match: re.Match[str]) -> dict[str, Any] | None:
     """Return the input of the Agent call that launched that agent, the line at its prompt's end."""
     inputs, results = _agent_calls(turn)
+    agent, label, line = match.groups()
     for call, given in inputs.items():
         text, failed = results.get(call, ("", False))
-        if (match[1] and match[1] in text) or (not match[1] and failed):
-            return {**given, "prompt": f"{given.get('prompt', '')}\n{match[2]}"}
+        named = label and given.get("description") == label
+        if named or (agent and agent in text) or (not agent and not label and failed):
+            return {**given, "prompt": f"{given.get('prompt', '')}\n{line}"}
     return None
 
 
@@ -71,7 +77,8 @@ FORMS = (
     Form(
         re.compile(
             r"Agent again, with the prompt you gave "
-            r'(?:agent (a[0-9a-f]{16})|the call that failed) and the line "([^"]+)"'
+            r'(?:agent (a[0-9a-f]{16})|the call that failed)(?: \("([^"]+)"\))?'
+            r' and the line "([^"]+)"'
         ),
         "Agent",
         _again,
@@ -120,7 +127,7 @@ def _spoken(turn: Turn, block: dict[str, Any]) -> str:
     for line in text.splitlines():
         if BEGINS.match(line):
             speaks = True
-        elif not line.startswith(("- ", "  ")):
+        elif LATER in line or not line.startswith(("- ", "  ")):
             speaks = False
         if speaks:
             found.append(line)

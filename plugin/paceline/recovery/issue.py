@@ -14,7 +14,7 @@ from .words import PATIENCE_S, for_claude
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
     from typing import Any
 
     from .tickets import Ticket
@@ -61,12 +61,14 @@ def issue(
     attempts: int = ladder.ATTEMPTS,
     record: bool = True,
     patience: float = PATIENCE_S,
+    unanswered: Container[str] = (),
 ) -> dict[str, Any]:
     """Do what :func:`requeue` does with a manifest that is already there.
 
-    ``patience``: of :func:`paceline.recovery.for_claude`.
+    ``patience`` is that of :func:`paceline.recovery.for_claude`, ``unanswered`` that of
+    :func:`paceline.recovery.plan`.
     """
-    found = ladder.plan(manifest, now, attempts, run)
+    found = ladder.plan(manifest, now, attempts, run, unanswered)
     scripts = _scripts(manifest, found, projects_dir, state_dir, now, record=record)
     places = {one["run_id"]: one["path"] for one in scripts if one["path"]}
     for ticket in found:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
     from typing import Any
 
 SEND_MESSAGE, AGENT, WORKFLOW = "send_message", "agent", "workflow"
@@ -24,6 +24,7 @@ ATTEMPTS = 2
 """Tickets for one piece of work, unless ``requeue_attempts`` says otherwise."""
 
 CLOCK_SLACK_S = 1.0
+NAME_MAX = 40
 
 
 class Ticket:
@@ -35,6 +36,7 @@ class Ticket:
         how: the step of the ladder, or "" where none is taken.
         run, session, key: where the work belongs.
         agent: the dead agent's id, or "".
+        label: what the main thread called it, where it reads like a name, else "".
         cause: what it died of.
         not_before: epoch seconds before which it is no use, or None.
         attempt: 1 for the first ticket of this work.
@@ -49,6 +51,7 @@ class Ticket:
         self.session = str(run["session_id"])
         self.key = str(entry["key"])
         self.agent = entry.get("agent_id") or ""
+        self.label = _name(entry)
         self.cause = entry.get("cause") or ""
         self.prompt_sha = entry.get("prompt_sha") or ""
         self.transcript = entry.get("transcript") or ""
@@ -84,7 +87,11 @@ class Ticket:
 
 
 def plan(
-    manifest: Mapping[str, Any], now: float, attempts: int = ATTEMPTS, run: str | None = None
+    manifest: Mapping[str, Any],
+    now: float,
+    attempts: int = ATTEMPTS,
+    run: str | None = None,
+    unanswered: Container[str] = (),
 ) -> list[Ticket]:
     """Return a ticket for every agent that died, was stopped or is being brought back.
 
@@ -96,6 +103,8 @@ def plan(
         now: epoch seconds.
         attempts: tickets one piece of work may have, those of the dead agents it replaces counted.
         run: only this run's.
+        unanswered: keys of work that a blocked stop named already and nobody began: a message
+            cannot be sent there, it seems, so the next step of the ladder is taken.
     """
     found: list[Ticket] = []
     for one in manifest["runs"]:
@@ -103,8 +112,11 @@ def plan(
             continue
         for entry in one["agents"]:
             ticket = _ticket(one, entry, now, attempts)
-            if ticket is not None:
-                found.append(ticket)
+            if ticket is None:
+                continue
+            if ticket.how == SEND_MESSAGE and ticket.state == ISSUED and ticket.key in unanswered:
+                ticket.how = AGENT
+            found.append(ticket)
     return found
 
 
@@ -178,11 +190,24 @@ def _to_do(
 
 
 def _how(run: Mapping[str, Any], entry: Mapping[str, Any], given: list[dict[str, Any]]) -> str:
+    """Return the cheapest step that may help.
+
+    An agent that a message woke and a throttle refused again may be too large for the limit: a new
+    one begins small. Of a quota or an overload its size is no cause, and it is woken again.
+    """
     if run["kind"] == "workflow":
         return WORKFLOW
-    failed = any(one["how"] == SEND_MESSAGE for one in given)
+    woken = any(one["how"] == SEND_MESSAGE for one in given)
     can_continue = bool(entry.get("agent_id")) and bool(entry.get("transcript"))
-    return SEND_MESSAGE if can_continue and not failed else AGENT
+    again = not woken or entry.get("cause") != "throttle"
+    return SEND_MESSAGE if can_continue and again else AGENT
+
+
+def _name(entry: Mapping[str, Any]) -> str:
+    """Return the label of an agent the main thread launched, where it is a plain short name."""
+    label = str(entry.get("label") or "")
+    plain = label.isascii() and all(char.isalnum() or char in " _.-" for char in label)
+    return label if plain and len(label) <= NAME_MAX and not entry.get("parent") else ""
 
 
 def _replaced(entry: Mapping[str, Any]) -> bool:

@@ -110,6 +110,8 @@ def _step(one: Ticket) -> str:
     if one.how == SEND_MESSAGE:
         return f'- SendMessage(to: "{agent}", summary: "go on", message: "{GO_ON}{look}")'
     which = f"agent {agent}" if agent else "the call that failed"
+    if one.label:
+        which += f' ("{one.label}")'
     return (
         f"- Agent again, with the prompt you gave {which} and the line"
         f' "{TICKET} {one.ticket}" at its end.{look}'
