@@ -200,6 +200,13 @@ def test_faults_act_in_their_time_on_whom_they_are_for_and_at_their_rate() -> No
     assert 60 <= sum(isinstance(verdict, Refusal) for verdict in verdicts) <= 140
 
 
+def test_a_fault_may_be_for_the_work_of_some_labels() -> None:
+    api = account(Config(faults=(Fault("overload", labels=("one",)),)))
+    granted(api.ask(OPUS, cost(1), T0, agent=True, label="two"))
+    granted(api.ask(OPUS, cost(1), T0, agent=False))
+    refused(api.ask(OPUS, cost(1), T0, agent=True, label="one"))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_refusal_can_be_scheduled(kind: str) -> None:
     refusal = refused(account(Config(faults=(Fault(kind),))).ask(OPUS, cost(1), T0, agent=True))
@@ -208,7 +215,9 @@ def test_every_kind_of_refusal_can_be_scheduled(kind: str) -> None:
 
 
 def test_a_configuration_survives_json() -> None:
-    config = Config(itpm=5, faults=(Fault("auth"), quota_closed(1, 2)), itpm_schedule=((3.0, 4),))
+    config = Config(
+        itpm=5, faults=(Fault("auth", labels=("a",)), quota_closed(1, 2)), itpm_schedule=((3.0, 4),)
+    )
     assert from_json(json.dumps(config.to_json())) == config
 
 

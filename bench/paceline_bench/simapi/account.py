@@ -136,6 +136,8 @@ class Account:
             return False
         if fault.step is not None and fault.step != step:
             return False
+        if fault.labels is not None and label not in fault.labels:
+            return False
         before = self._refused.get((fault, label), 0)
         if fault.times is not None and before >= fault.times:
             return False

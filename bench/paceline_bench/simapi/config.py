@@ -25,6 +25,7 @@ class Fault:
         who: ``all`` requests, those of ``agents`` or those of the ``main`` thread.
         step: only requests of that step of their conversation (0 is the first); any when None.
         times: refusals at most for each label, however many agents try its work; any when None.
+        labels: only requests of agents with these labels; any when None.
     """
 
     kind: str
@@ -34,9 +35,12 @@ class Fault:
     who: Literal["all", "agents", "main"] = "all"
     step: int | None = None
     times: int | None = None
+    labels: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse a kind nobody knows. ``ValueError`` names those there are."""
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))  # JSON has lists
         if self.kind not in KINDS:
             raise ValueError(f"no refusal is called {self.kind!r}; there are {', '.join(KINDS)}")
 
