@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -93,7 +94,10 @@ class Bench:
     def manifest(self) -> dict[str, Any]:
         home = self.root / "home"
         return build_manifest(
-            str(home / ".claude" / "projects"), str(home / "state"), self.session()
+            str(home / ".claude" / "projects"),
+            str(home / "state"),
+            self.session(),
+            now=time.time(),
         )
 
     def delivered(self) -> list[str]:
