@@ -3,6 +3,8 @@
 
 PYTHON ?= python3
 ARGS ?=
+# Tests at once: those with the real client mostly wait for tokens.
+JOBS ?= 4
 ifeq ($(OS),Windows_NT)
 BIN := .venv/Scripts
 else
@@ -26,7 +28,7 @@ demo: setup
 	@$(BIN)/python -m paceline_mcp demo $(ARGS)
 
 test: setup
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 check: setup
 	$(BIN)/python -m ruff check

@@ -28,7 +28,7 @@ elif event["hook_event_name"] == "Stop" and dead.exists():
     ids = dead.read_text().split()
     dead.unlink()
     reason = ", ".join(f'SendMessage {{to: "{one}"}}' for one in ids)
-    print(json.dumps({"decision": "block", "reason": f"Continue each once: {reason}."}))
+    print(json.dumps({"decision": "block", "reason": f"Paceline: continue each once: {reason}."}))
 """
 
 
