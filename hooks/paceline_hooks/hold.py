@@ -155,23 +155,27 @@ def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> Non
     room = Room(event, now)
     ident = str(room.open.get(room.agent, {}).get("id", ""))
     family = family_of(model.of_agent(room))
-    _refuse(room, family, refusal, ident)
     if refusal.cause == "quota":
-        # At once by what the event tells, so that nobody follows; then to the second.
+        # Closed at once, so that nobody follows; until when, the row tells better than the event.
+        _refuse(room, family, refusal, ident, resets_at=None)
         refusal = _written(room, refusal, now)
-        _refuse(room, family, refusal, "")
+        _refuse(room, family, refusal, "", resets_at=refusal.resets_at)
+    else:
+        _refuse(room, family, refusal, ident, resets_at=refusal.resets_at)
     if ident:
         more = {**refusal.fields(), "attempt": len(room.deaths), "by": "hook"}
         room.append("request.refused", id=ident, **more)
 
 
-def _refuse(room: Room, family: str, refusal: Refusal, reservation: str) -> None:
+def _refuse(
+    room: Room, family: str, refusal: Refusal, reservation: str, *, resets_at: float | None
+) -> None:
     from paceline.ledger import refuse
 
     refused = refuse.Refused(
         cause=refusal.cause,
         retryable=refusal.retryable,
-        resets_at=refusal.resets_at,
+        resets_at=resets_at,
         window=refusal.window or "",
         dimension=refusal.dimension,
         limit=refusal.limit,
