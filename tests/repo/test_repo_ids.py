@@ -27,6 +27,10 @@ def test_no_test_names_an_id_that_is_none() -> None:
     assert held().unknown == {}
 
 
+def test_every_id_has_a_test() -> None:
+    assert held().missing == []
+
+
 def test_a_missing_and_an_unknown_id_are_both_found(tmp_path: Path) -> None:
     promises = tmp_path / "promises.md"
     promises.write_text("| P1 | one |\n| CASE 3 | three |\n| §6 quota | q |\n", encoding="utf-8")
