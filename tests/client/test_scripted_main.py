@@ -60,7 +60,7 @@ def test_a_stop_that_is_blocked_with_ids_brings_the_dead_agents_back(
         read_bytes=40_000,
         role="obey",
         plugin_dir=write_plugin(tmp_path / "plug in"),
-        api=replace(SEED_API, itpm=600_000, itpm_capacity=40_000, headers="none"),
+        api=replace(SEED_API, itpm=1_000_000, itpm_capacity=36_000, headers="none"),
         timeout_s=90,
     )
     with fanout(spec) as run:
