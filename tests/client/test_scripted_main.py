@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from paceline_bench.client import SEED_API, Fanout, fanout
+from paceline_bench.client import Fanout, fanout
+from paceline_bench.simapi.config import Config, Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.client
+
+REFUSED_TWICE = Fault(kind="throttle", who="agents", step=1, times=2)
+"""Each agent's request after its Read, and the one retry that its client makes: then it is dead."""
 
 HOOK = """
 import json, os, pathlib, sys
@@ -60,7 +63,7 @@ def test_a_stop_that_is_blocked_with_ids_brings_the_dead_agents_back(
         read_bytes=40_000,
         role="obey",
         plugin_dir=write_plugin(tmp_path / "plug in"),
-        api=replace(SEED_API, itpm=1_000_000, itpm_capacity=36_000, headers="none"),
+        api=Config(itpm=4_000_000, headers="none", faults=(REFUSED_TWICE,)),
         timeout_s=90,
     )
     with fanout(spec) as run:
