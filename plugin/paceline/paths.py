@@ -67,5 +67,9 @@ def ledger_dir(state: str) -> str:
 
 
 def make_private(path: str) -> None:
-    """Create a folder (and its parents) that only its owner can enter. ``OSError`` when it cannot."""
+    """Create a folder (and its parents) that only its owner can enter.
+
+    Raises:
+        OSError: it cannot be made.
+    """
     os.makedirs(path, mode=0o700, exist_ok=True)

@@ -59,7 +59,7 @@ class Session:
         folder = paths.session_dir(self.state, self.id)
         try:
             paths.make_private(folder)
-            with open(os.path.join(folder, "gate"), "w", encoding="ascii") as file:  # noqa: PTH
+            with open(os.path.join(folder, "gate"), "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
         except OSError as err:
             self.broken = str(err)
@@ -67,7 +67,7 @@ class Session:
     def quiet(self) -> None:
         """Tell the hooks that the gate's server is gone."""
         try:
-            os.unlink(os.path.join(paths.session_dir(self.state, self.id), "gate"))  # noqa: PTH
+            os.unlink(os.path.join(paths.session_dir(self.state, self.id), "gate"))
         except OSError:
             return
 

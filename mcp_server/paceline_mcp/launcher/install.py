@@ -38,6 +38,7 @@ FOREIGN = ("PIP_TARGET", "PIP_PREFIX", "PIP_USER", "PIP_ROOT", "PYTHONPATH", "PY
 def install(root: Path, folder: Path) -> Path:
     """Return a ready environment in ``folder``. ``OSError`` or ``CalledProcessError`` when not."""
     venv = folder / places.key(root)
+    folder.mkdir(parents=True, exist_ok=True)
     with one_at_a_time(folder / ".lock"):
         if not places.is_ready(venv):
             shutil.rmtree(venv, ignore_errors=True)
