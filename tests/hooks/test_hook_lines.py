@@ -118,7 +118,7 @@ def test_a_completed_agent_whose_report_begins_with_its_death_carries_the_cause(
     """[CASE 10] So both 2.1.240 and 2.1.332 end one that had said something before."""
     note = f"Agent terminated early due to an API error: {LIMIT_TEXT} (error type rate_limit)"
     texts = [note, "I will read the next file now.", "Partial."][:pieces]
-    response = {"status": "completed", "agentId": AGENT}
+    response: dict[str, Any] = {"status": "completed", "agentId": AGENT}
     response["content"] = [{"type": "text", "text": text} for text in texts]
     hooks.send("PostToolUse", tool_name="Agent", tool_use_id="toolu_2", tool_response=response)
     line = hooks.only("tool.after")

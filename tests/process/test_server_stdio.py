@@ -15,7 +15,7 @@ ROOMS = ("plugin", "hooks", "mcp_server", "bench")
 
 
 def message(method: str, number: int | None = None, **params: Any) -> bytes:
-    asked = {"jsonrpc": "2.0", "method": method, "params": params}
+    asked: dict[str, Any] = {"jsonrpc": "2.0", "method": method, "params": params}
     if number is not None:
         asked["id"] = number
     return json.dumps(asked).encode() + b"\n"

@@ -84,7 +84,7 @@ def page(
 
 def style() -> str:
     """Return the style sheet."""
-    return files(__package__).joinpath("style.css").read_text(encoding="utf-8")
+    return files("paceline_mcp.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
 def _head(session: str, manifest: Mapping[str, Any], now: float) -> Markup:
