@@ -53,6 +53,9 @@ CALM = 110.0
 fourth power of their part of that is what it has grown by: 9 % after sixty."""
 CALM_TOLD = 180.0
 """The same for a number that a refusal's text named, or a guess: it may have been raised since."""
+PRICE_RATE, PRICE_MAX = 0.3, 4.0
+"""Weight of the newest incident in the refusals that one is thought to cost, and the most it counts
+for: the very first one, when nobody paced, refuses all who came too late."""
 UNUSED = 0.6
 """Growth of the bound before a refusal from which the bucket is thought to have been full."""
 UNUSED_S = 60.0
@@ -121,6 +124,7 @@ def refused(
     """
     _note_refusal(learner, reservation, tokens, now)
     learner.calm = 0
+    _count(learner, sent_at, now)
     least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high = bounds(learner)
     if low is not None and high is not None and low > high * 1.02:
@@ -169,9 +173,22 @@ def _note_refusal(learner: Learner, reservation: str, tokens: float, now: float)
         learner.sent[:] = [row for row in learner.sent if row[0] >= now - UNUSED_S]
 
 
+def _count(learner: Learner, sent_at: float, now: float) -> None:
+    """Count the refusal to the newest incident, or begin another one and learn from the last."""
+    if sent_at < learner.incident_at:
+        learner.together += 1
+        return
+    price = min(learner.together, PRICE_MAX)
+    learner.price = max(1.0, learner.price + PRICE_RATE * (price - learner.price))
+    learner.together, learner.incident_at = 1, now
+
+
 def grown(learner: Learner, over: float) -> float:
-    """Return the part by which a limit may have risen, after so many accepted requests."""
-    return float((learner.calm / over) ** 4)
+    """Return the part by which a limit may have risen, after so many accepted requests.
+
+    Where many requests are under way at once, one too many refuses several: then it grows slower.
+    """
+    return float((learner.calm / (over * learner.price)) ** 4)
 
 
 def achieved(learner: Learner, now: float) -> float:

@@ -83,6 +83,7 @@ def _shift(ledger: Ledger, by: float) -> None:
         family.learner.high_at += by
         family.learner.cut_at += by
         family.learner.moved_at += by
+        family.learner.incident_at += by
         family.next_at += by
         if family.breaker.until and not family.breaker.told:
             family.breaker.until += by

@@ -58,6 +58,9 @@ class Learner:
         cut_at: when the pace was last cut; refusals of what was sent before belong to that cut.
         moved_at: when the pace was last raised.
         calm: requests accepted since the last refusal that had waited for their turn.
+        incident_at: when the newest incident began; refusals of what was sent before belong to it.
+        together: refusals of it so far.
+        price: refusals that an incident cost lately.
     """
 
     sent: list[list[Any]] = field(default_factory=list)
@@ -68,6 +71,9 @@ class Learner:
     cut_at: float = 0.0
     moved_at: float = 0.0
     calm: int = 0
+    incident_at: float = 0.0
+    together: int = 0
+    price: float = 1.0
 
 
 @dataclass(slots=True)

@@ -325,6 +325,19 @@ def test_a_limit_that_cannot_be_is_refused_in_words(limit: float, more: dict[str
     assert ledger.families == {}
 
 
+def test_an_assumed_capacity_becomes_what_a_burst_showed_to_fit_at_once() -> None:
+    """[I10] a minute of the limit is only assumed: sixteen went, four of them were accepted."""
+    ledger = limited(240_000.0)
+    grants = [take(ledger, f"a{i}", T0 + i / 100.0, 15_000.0) for i in range(16)]
+    for i, grant in enumerate(grants[4:]):
+        told = Refused("throttle", dimension="input", limit=240_000.0)
+        refuse.refuse(
+            ledger, FAMILY, told, T0 + 1.0 + i / 100.0, EXACT, reservation_id=grant.reservation
+        )
+    capacity = ledger.families[FAMILY].buckets["input"].capacity
+    assert capacity == pytest.approx(60_000.0, rel=0.02)
+
+
 def test_a_tiny_number_in_a_text_is_no_limit() -> None:
     """[I9] "1 input token per minute" was never anybody's limit; it would wedge the account."""
     ledger = limited()
