@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from paceline.errors import StateError
-from paceline_bench.simapi.config import Config, Fault
+from paceline_bench.simapi.config import Config
 from paceline_bench.simapi.server import running
 from paceline_mcp.probe import probe
 
@@ -36,8 +36,8 @@ def test_the_limits_stand_in_the_headers_of_one_tiny_request(
 
 
 def test_a_refused_probe_tells_as_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    config = Config(itpm=30_000, faults=(Fault(kind="throttle"),))
-    with running(config, log=tmp_path / "log") as api:
+    """An empty bucket refuses it; the headers are on a refusal too."""
+    with running(Config(itpm=30_000, level=0.0), log=tmp_path / "log") as api:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
         assert probe(MODEL)["input"] == 30_000.0
         (record,) = api.records()
