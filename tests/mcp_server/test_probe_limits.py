@@ -37,7 +37,7 @@ def test_the_limits_stand_in_the_headers_of_one_tiny_request(
 
 def test_a_refused_probe_tells_as_much(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An empty bucket refuses it; the headers are on a refusal too."""
-    with running(Config(itpm=30_000, level=0.0), log=tmp_path / "log") as api:
+    with running(Config(rpm=1, itpm=30_000, level=0.0), log=tmp_path / "log") as api:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.url)
         assert probe(MODEL)["input"] == 30_000.0
         (record,) = api.records()
