@@ -55,6 +55,8 @@ class Room:
 
     Attributes:
         env: of the hook.
+        transcript: path of the main thread's, or "".
+        persists: whether the client writes transcripts, so that a row may be waited for.
         launches: model that an Agent call named, by tool_use id.
         starts: how often the agent was started, this time included.
         deaths: when it died of a refusal, epoch seconds.
@@ -84,6 +86,7 @@ class Room:
         self.log = paths.events_file(self.state, session)
         self.project = env.get("CLAUDE_PROJECT_DIR", "")
         self.transcript = fields.text_of(event, "transcript_path", fields.PATH_MAX)
+        self.persists = os.path.exists(self.transcript)
         self.contexts = Contexts()
         self.open: dict[str, dict[str, Any]] = {}
         self.counted: set[str] = set()
@@ -163,7 +166,7 @@ def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> Non
     else:
         _refuse(room, family, refusal, ident, resets_at=refusal.resets_at)
     if ident:
-        more = {**refusal.fields(), "attempt": len(room.deaths), "by": "hook"}
+        more = {**refusal.fields(), "attempt": max(0, len(room.deaths) - 1), "by": "hook"}
         room.append("request.refused", id=ident, **more)
 
 
@@ -191,7 +194,8 @@ def _written(room: Room, refusal: Refusal, now: float) -> Refusal:
     """Return the refusal as the agent's transcript has it, where that tells the reset."""
     from . import replies
 
-    found = replies.refusal(_transcript(room), now - SLACK_S, now)
+    wait = replies.LAG_S if room.persists else 0.0
+    found = replies.refusal(_transcript(room), now - SLACK_S, now, wait)
     return found if found is not None and found.resets_at is not None else refusal
 
 
@@ -225,7 +229,7 @@ def _wait(room: Room, *, anew: bool = False) -> None:
             lease=LEASE_S,
             spent_if_lost=True,
             deadline=until,
-            not_before=_rested(room.deaths),
+            not_before=rested(room.deaths),
             **asked,
         )
         return admit.tick(ledger, [ticket], at, room.policy)[ticket]
@@ -275,7 +279,7 @@ def _asked(room: Room, *, anew: bool) -> dict[str, Any]:
     return asked
 
 
-def _rested(deaths: Sequence[float]) -> float:
+def rested(deaths: Sequence[float]) -> float:
     """Return when an agent that died so often may be tried again, 0 for one that never did."""
     if not deaths:
         return 0.0
@@ -293,7 +297,8 @@ def _settle(room: Room) -> None:
     if grant is None:
         return
     since = float(grant.get("t") or 0.0) - 0.25
-    found = replies.awaited(_transcript(room), since, room.now)
+    wait = replies.LAG_S if room.persists else 0.0
+    found = replies.awaited(_transcript(room), since, room.now, wait)
     if not found:
         return
     last = found[-1]

@@ -63,7 +63,8 @@ def _main(room: Room) -> str:
     known = room.contexts.agent("").model
     if known or not room.transcript:
         return known
-    found = replies.awaited(lambda: room.transcript, 0.0, room.now)
+    lag = replies.LAUNCH_LAG_S if room.persists else 0.0
+    found = replies.awaited(lambda: room.transcript, 0.0, room.now, lag)
     return found[-1].model if found else ""
 
 

@@ -1,7 +1,8 @@
 """What a transcript says of the requests that were answered: their usage and their model.
 
 The client acts on a reply before it has written it down: on 2.1.240 the row came up to 0.3 s after
-the hooks of the tools it asked for. So whoever needs a row that must come waits a moment for it.
+the hooks of the tools it asked for, with five Agent calls up to 1.3 s. So whoever needs a row that
+must come waits a moment for it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 ROWS = 60
 LAG_S = 1.0
-"""Seconds a row is waited for at most."""
+LAUNCH_LAG_S = 3.0
+"""Seconds a row is waited for at most; the second is for one that holds many calls."""
 LOOK_S = 0.05
 
 
@@ -68,22 +70,27 @@ def read(path: str, now: float) -> list[Reply]:
     return list(found.values())
 
 
-def awaited(find: Callable[[], str | None], since: float, now: float) -> list[Reply]:
+def awaited(
+    find: Callable[[], str | None], since: float, now: float, wait: float = LAG_S
+) -> list[Reply]:
     """Return the replies since a time, waiting a moment for the first one.
 
     Args:
         find: gives the transcript's path, None while there is none.
         since: epoch seconds.
         now: the same.
+        wait: seconds at most; 0 where nothing is written down.
     """
 
     def look(path: str) -> list[Reply]:
         return [reply for reply in read(path, now) if reply.at >= since]
 
-    return _soon(find, look) or []
+    return _soon(find, look, wait) or []
 
 
-def refusal(find: Callable[[], str | None], since: float, now: float) -> refusals.Refusal | None:
+def refusal(
+    find: Callable[[], str | None], since: float, now: float, wait: float = LAG_S
+) -> refusals.Refusal | None:
     """Return the refusal a transcript ends with, waiting a moment for it; arguments as above.
 
     Its fields tell a reset to the second, where an event has the client's text alone.
@@ -96,12 +103,12 @@ def refusal(find: Callable[[], str | None], since: float, now: float) -> refusal
                 return found if refusals.row_time(row, now) >= since else None
         return None
 
-    return _soon(find, look)
+    return _soon(find, look, wait)
 
 
-def _soon(find: Callable[[], str | None], look: Callable[[str], _T]) -> _T | None:
+def _soon(find: Callable[[], str | None], look: Callable[[str], _T], wait: float) -> _T | None:
     """Return what ``look`` finds in the transcript, waiting a moment for anything."""
-    until = time.monotonic() + LAG_S
+    until = time.monotonic() + wait
     while True:
         path = find()
         found = look(path) if path else None
