@@ -10,12 +10,13 @@ import typer
 
 from paceline import settings
 from paceline.families import family_of
-from paceline.ledger import admit, levels, settle
-from paceline.ledger.values import DIMENSIONS, NEW
+from paceline.ledger import admit, settle
+from paceline.ledger.values import NEW
 from paceline.ledger.verdicts import Drop, Grant, Usage, Verdict, Wait
 from paceline_mcp.cli.limits import Account, Json, store
 from paceline_mcp.cli.output import DEGRADED, ERROR, RUNNING, plain, print_json
 from paceline_mcp.office import policy_of
+from paceline_mcp.report.budget import budget
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
@@ -150,56 +151,10 @@ def _add_show(app: typer.Typer) -> None:
 
 
 def picture(ledger: Ledger) -> dict[str, Any]:
-    """Return a ledger as it stands now: levels, reservations, waiters."""
-    now = time.time()
-    policy = policy_of(settings.load())
-    buckets = []
-    for name, family in sorted(ledger.families.items()):
-        for dimension in DIMENSIONS:
-            rate = levels.refilled(family, dimension, now, policy)
-            bucket = family.buckets.get(dimension)
-            if rate is not None and bucket is not None:
-                buckets.append(
-                    {
-                        "family": name,
-                        "dimension": dimension,
-                        "level": round(bucket.level, 1),
-                        "capacity": round(rate.capacity, 1),
-                        "per_minute": round(rate.per_s * 60.0, 1),
-                        "source": bucket.source or "learned",
-                        "closed_until": family.breaker.until
-                        if family.breaker.until > now
-                        else None,
-                    }
-                )
+    """Return a ledger as it stands now: levels, reservations, waiters, and its totals."""
     return {
         "account": ledger.account,
-        "buckets": buckets,
-        "reservations": [
-            {
-                "reservation": r.id,
-                "family": r.family,
-                "session": r.session,
-                "agent": r.agent,
-                "class": r.cls,
-                "amounts": r.amounts,
-                "age_s": round(now - r.at, 1),
-            }
-            for r in ledger.reservations.values()
-            if r.expires > now
-        ],
-        "waiters": [
-            {
-                "ticket": t.id,
-                "family": t.family,
-                "session": t.session,
-                "agent": t.agent,
-                "class": t.cls,
-                "waited_s": round(now - t.at, 1),
-            }
-            for t in ledger.tickets.values()
-            if t.expires > now
-        ],
+        **budget(ledger, policy_of(settings.load()), time.time()),
         "totals": {
             "taken": ledger.totals.taken,
             "settled": ledger.totals.settled,

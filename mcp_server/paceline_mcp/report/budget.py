@@ -49,6 +49,7 @@ def budget(ledger: Ledger, policy: Policy, now: float) -> dict[str, Any]:
         "buckets": buckets,
         "waiters": [
             {
+                "ticket": ticket.id,
                 "session": ticket.session,
                 "agent": ticket.agent or None,
                 "family": ticket.family,
@@ -61,6 +62,7 @@ def budget(ledger: Ledger, policy: Policy, now: float) -> dict[str, Any]:
         ],
         "reservations": [
             {
+                "reservation": held.id,
                 "session": held.session,
                 "agent": held.agent or None,
                 "family": held.family,
