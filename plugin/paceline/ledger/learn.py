@@ -53,6 +53,14 @@ CALM = 110.0
 fourth power of their part of that is what it has grown by: 9 % after sixty."""
 CALM_TOLD = 180.0
 """The same for a number that a refusal's text named, or a guess: it may have been raised since."""
+FAR = 4.0
+"""Times the pace, for a drop from what went well before to be thought somebody else's work, who
+spends the same limit for a while and will stop."""
+FAR_S = 60.0
+"""Seconds after the last refusal in which such a pace is doubled; the fourth power of their part of
+that is what it grows by."""
+BEST_RATE = 0.1
+"""Part of the way to the pace that the proven rate goes with each incident: it was not so far."""
 PRICE_RATE, PRICE_MAX = 0.3, 4.0
 """Weight of the newest incident in the refusals that one is thought to cost, and the most it counts
 for: the very first one, when nobody paced, refuses all who came too late."""
@@ -88,8 +96,7 @@ def settled(learner: Learner, reservation: str, tokens: float, now: float) -> No
             row[1], row[3] = tokens, ""  # nobody asks for it again, and the file is the smaller
             learner.calm += row[4]
             break
-    if learner.pace is not None:
-        _rise(learner, now)
+    rise(learner, now)
 
 
 def last_sent(learner: Learner) -> float:
@@ -155,9 +162,18 @@ def refused(
             guess = max(guess, low, min(learner.pace, high) * BELOW if high < 2 * low else low)
         if high is not None:
             guess = min(guess, high * BELOW)
-    learner.pace = max(least, guess)
+    went, learner.pace = learner.pace or 0.0, max(least, guess)
+    _remember(learner, went, now)
     learner.cut_at = learner.moved_at = now
     return True
+
+
+def _remember(learner: Learner, went: float, now: float) -> None:
+    """Keep the pace that went well until this cut, if it did for long enough to prove anything."""
+    well = max(0.0, now - learner.cut_at) / FAR_S
+    if well >= 1.0:
+        learner.best = max(learner.best, went)
+    learner.best += BEST_RATE * min(1.0, well) * ((learner.pace or 0.0) - learner.best)
 
 
 def _note_refusal(learner: Learner, reservation: str, tokens: float, now: float) -> None:
@@ -268,8 +284,10 @@ def _burst(learner: Learner, rate: float | None) -> float:
     return best
 
 
-def _rise(learner: Learner, now: float) -> None:
-    assert learner.pace is not None
+def rise(learner: Learner, now: float) -> None:
+    """Raise the pace to where it may be by now: slowly, and no higher than the bounds allow."""
+    if learner.pace is None:
+        return
     passed = min(10.0, max(0.0, now - learner.moved_at))
     learner.moved_at = now
     if learner.high is None:
@@ -278,5 +296,7 @@ def _rise(learner: Learner, now: float) -> None:
         return
     age = max(0.0, now - learner.high_at)
     ceiling = learner.high * (min(2.0, 1.0 + LOOSEN_PER_S * age) + grown(learner, CALM)) * BELOW
+    if learner.best > FAR * ceiling:
+        ceiling = min(learner.best, ceiling * (1.0 + (age / FAR_S) ** 4))
     if learner.pace < ceiling:
         learner.pace += (ceiling - learner.pace) * min(1.0, passed / RISE_S)

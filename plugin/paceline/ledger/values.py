@@ -61,6 +61,7 @@ class Learner:
         incident_at: when the newest incident began; refusals of what was sent before belong to it.
         together: refusals of it so far.
         price: refusals that an incident cost lately.
+        best: a pace that went well before, tokens a second; nearer to the pace with each cut.
     """
 
     sent: list[list[Any]] = field(default_factory=list)
@@ -74,6 +75,7 @@ class Learner:
     incident_at: float = 0.0
     together: int = 0
     price: float = 1.0
+    best: float = 0.0
 
 
 @dataclass(slots=True)
