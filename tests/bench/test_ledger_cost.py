@@ -1,4 +1,4 @@
-"""The benchmarks of the ledger run, and count what they say they count; no figure is judged here."""
+"""The benchmarks of the ledger run and count what they say they count; no figure is judged."""
 
 from __future__ import annotations
 
