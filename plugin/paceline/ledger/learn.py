@@ -73,6 +73,9 @@ ALONE_S = 5.0
 is no evidence of a rate, and each further refusal cuts the pace like any other."""
 SLOWEST_S = 120.0
 """However low the bounds, a request as large as the refused one goes at least this often."""
+UNPROVEN_S, UNPROVEN = 20.0, 0.4
+"""Nor is it slower than one such request in this time, while the proven bound would allow far more:
+refusals that had nothing to do with our tokens must not hold everybody for minutes."""
 PACE_MIN = 1.0
 
 
@@ -139,6 +142,8 @@ def refused(
         low, high = bounds(learner)
     if high is not None:
         learner.high, learner.high_at = high, now
+    if high is not None:
+        least = max(least, min(tokens / UNPROVEN_S, high * UNPROVEN))
     fresh = sent_at >= learner.cut_at
     if fresh:
         # A bucket that cannot hold the refused request lets it go the sooner, the slower it is.
