@@ -206,6 +206,6 @@ def test_a_row_that_is_still_being_written_is_waited_for(pacing: Hooks) -> None:
             return None
         return str(agent_file(pacing, reply("m1", OPUS, pacing.now, created=5)))
 
-    (found,) = replies.awaited(find, pacing.now, pacing.now)
+    (found,) = replies.awaited(find, pacing.now - 1, pacing.now, wait=30.0)
     assert (found.model, found.used["cache_creation"], looks) == (OPUS, 5, 3)
     assert replies.awaited(lambda: None, pacing.now, pacing.now, wait=0.0) == []
