@@ -75,7 +75,7 @@ async def test_a_hold_is_answered_in_slices_and_the_same_call_is_granted_later(
     bench.tell(60_000, 10_000)
     async with Client(bench.server()) as client:
         first = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
-        usage = {"cache_creation_input_tokens": 10_500}
+        usage = {"cache_creation_input_tokens": 14_000}
         await gate(client, op="done", id=first["id"], usage=usage)
         answers = []
         async with asyncio.timeout(SECONDS):
