@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paceline import jsonl, paths, settings
 from paceline.ledger import belief
-from paceline_mcp.office import store_of
+from paceline.ledger.own import store_of
 from paceline_mcp.server import make
 
 if TYPE_CHECKING:

@@ -98,16 +98,15 @@ def _may_be_short(path: str, cost: int, headroom: float) -> bool:
 
 def _budget(folder: str, whose: str, told: settings.Settings) -> tuple[float, float] | None:
     """Return (tokens left, tokens a minute) of the input bucket used last, None when unknown."""
-    from paceline.ledger import levels
+    from paceline.ledger import levels, own
     from paceline.ledger.store import FileStore
-    from paceline.ledger.verdicts import Policy
 
     ledger = FileStore(folder, whose).snapshot()
     used = [f for f in ledger.families.values() if "input" in f.buckets]
     if not used:
         return None
     family = max(used, key=lambda one: one.buckets["input"].at)
-    rate = levels.refilled(family, "input", time.time(), Policy(headroom=told.headroom))
+    rate = levels.refilled(family, "input", time.time(), own.policy_of(told))
     if rate is None:
         return None
     return family.buckets["input"].level, rate.per_s * 60.0

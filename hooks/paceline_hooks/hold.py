@@ -5,8 +5,8 @@ fires once when all tools of a turn have answered and before the next request go
 request used is read from the transcript and settled at the next hold, or when the agent stops.
 
 A hold is bounded: an agent without progress is ended by the client's watchdog, whose limit a hook
-cannot raise. After it the request goes as it is. Whatever fails here,
-the request goes: the boundary around the hook notes the fault.
+cannot raise. After it the request goes as it is. Whatever fails here, the request goes: the
+boundary around the hook notes the fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from paceline import account, jsonl, paths, settings
+from paceline import jsonl, paths, settings
 
 from . import arriving
 from . import event as fields
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from paceline.estimate.value import Estimate
-    from paceline.ledger.store import FileStore
     from paceline.ledger.verdicts import Usage
     from paceline.refusals import Refusal
 
@@ -65,9 +63,8 @@ class Room:
     """
 
     def __init__(self, event: Mapping[str, Any], now: float) -> None:
+        from paceline.ledger import own
         from paceline.ledger.cost import Contexts
-        from paceline.ledger.store import FileStore
-        from paceline.ledger.verdicts import Policy
 
         self.env = env = os.environ
         session = fields.session_of(event, env)
@@ -80,9 +77,8 @@ class Room:
         self.state = paths.state_dir(env)
         _find_filelock(self.state)
         told = settings.load(env)
-        self.policy = Policy(headroom=told.headroom, park_max=told.park_max)
-        folder = told.ledger or paths.ledger_dir(self.state)
-        self.store: FileStore = FileStore(folder, account.account_id(env, self.state))
+        self.policy = own.policy_of(told)
+        self.store = own.store_of(env, told)
         self.log = paths.events_file(self.state, session)
         self.project = env.get("CLAUDE_PROJECT_DIR", "")
         self.transcript = fields.text_of(event, "transcript_path", fields.PATH_MAX)
@@ -114,7 +110,7 @@ class Room:
                     self.deaths.append(float(line.get("t") or 0.0))
 
     def append(self, kind: str, **more: Any) -> None:
-        """Append an event of this agent and fold it."""
+        """Append an event and fold it: of this agent, unless ``more`` names another."""
         line = {"t": round(time.time(), 3), "e": kind, "agent": self.agent or None, **more}
         jsonl.append(self.log, line)
         self.contexts.fold([line])
@@ -133,11 +129,6 @@ def before_continuation(event: Mapping[str, Any], now: float) -> None:
     _settle(room)
     _charge_main(room)
     _wait(room)
-
-
-def before_tool(event: Mapping[str, Any], estimate: Estimate) -> None:
-    """Do nothing: every supported client holds at ``PostToolBatch``, with the exact result."""
-    del event, estimate
 
 
 def after_last_request(event: Mapping[str, Any], now: float) -> None:
@@ -173,16 +164,11 @@ def after_refusal(event: Mapping[str, Any], refusal: Refusal, now: float) -> Non
 def _refuse(
     room: Room, family: str, refusal: Refusal, reservation: str, *, resets_at: float | None
 ) -> None:
+    from dataclasses import replace
+
     from paceline.ledger import refuse
 
-    refused = refuse.Refused(
-        cause=refusal.cause,
-        retryable=refusal.retryable,
-        resets_at=resets_at,
-        window=refusal.window or "",
-        dimension=refusal.dimension,
-        limit=refusal.limit,
-    )
+    refused = replace(refuse.Refused.of(refusal), resets_at=resets_at)
     room.store.transact(
         lambda ledger, at: refuse.refuse(
             ledger, family, refused, at, room.policy, reservation_id=reservation
@@ -338,9 +324,8 @@ def _charge_main(room: Room) -> None:
         room.counted.add(mark)
         if not room.store.transact(spend):
             continue
-        line = {"t": round(time.time(), 3), "e": "request.settle", "agent": None, "id": mark}
-        jsonl.append(room.log, {**line, "model": reply.model, **reply.used})
-        room.contexts.fold([{**line, "model": reply.model, **reply.used}])
+        told: dict[str, Any] = {"id": mark, "model": reply.model, **reply.used}
+        room.append("request.settle", agent=None, **told)
 
 
 def _usage(reply: Reply) -> Usage:

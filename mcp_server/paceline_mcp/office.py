@@ -8,26 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paceline import account, paths, settings
-from paceline.ledger.store import FileStore
-from paceline.ledger.verdicts import Policy
+from paceline import paths, settings
+from paceline.ledger.own import policy_of, store_of
 from paceline_mcp.broker import Desk, GateDesk, Session
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
+    from paceline.ledger.store import FileStore
+    from paceline.ledger.verdicts import Policy
+
 NO_SESSION = "no-session"
-
-
-def policy_of(told: settings.Settings) -> Policy:
-    """Return the ledger's policy for these settings."""
-    return Policy(headroom=told.headroom, park_max=told.park_max)
-
-
-def store_of(env: Mapping[str, str], told: settings.Settings) -> FileStore:
-    """Return the ledger of the account that this environment spends from."""
-    state = paths.state_dir(env)
-    return FileStore(told.ledger or paths.ledger_dir(state), account.account_id(env, state))
 
 
 @dataclass(slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paceline import account, paths
+from paceline import settings
 from paceline.ledger import belief
-from paceline.ledger.store import FileStore
+from paceline.ledger.own import store_of
 from paceline_bench.client.home import environment
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ def telling(spec: Fanout) -> Callable[[Path], None]:
 
     def tell(home: Path) -> None:
         env = environment(spec, home, NOWHERE)
-        state = env["PACELINE_STATE_DIR"]
-        store = FileStore(paths.ledger_dir(state), account.account_id(env, state))
-        store.transact(
+        store_of(env, settings.load(env)).transact(
             lambda ledger, now: belief.tell(
                 ledger,
                 "all",

@@ -11,11 +11,11 @@ import typer
 from paceline import settings
 from paceline.families import family_of
 from paceline.ledger import admit, settle
+from paceline.ledger.own import policy_of
 from paceline.ledger.values import NEW
 from paceline.ledger.verdicts import Drop, Grant, Usage, Verdict, Wait
 from paceline_mcp.cli.limits import Account, Json, store
 from paceline_mcp.cli.output import DEGRADED, ERROR, RUNNING, plain, print_json
-from paceline_mcp.office import policy_of
 from paceline_mcp.report.budget import budget
 
 if TYPE_CHECKING:

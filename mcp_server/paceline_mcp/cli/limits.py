@@ -11,9 +11,9 @@ import typer
 from paceline import settings
 from paceline.families import ALL, family_of
 from paceline.ledger import belief
+from paceline.ledger.own import store_of
 from paceline.ledger.store import FileStore
 from paceline_mcp.cli.output import ERROR, plain, print_json
-from paceline_mcp.office import store_of
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger

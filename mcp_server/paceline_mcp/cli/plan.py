@@ -11,8 +11,8 @@ from paceline import settings
 from paceline.errors import UsageError
 from paceline.estimate import fanout
 from paceline.estimate.plan import AGENTS_MAX, Limits, plan_fanout
+from paceline.ledger.own import store_of
 from paceline_mcp.cli.output import plain, print_json
-from paceline_mcp.office import store_of
 
 if TYPE_CHECKING:
     from paceline.estimate.plan import Plan

@@ -13,9 +13,9 @@ from paceline import jsonl, paths, settings
 from paceline import manifest as manifests
 from paceline.errors import StateError, UsageError
 from paceline.ledger.belief import believed
+from paceline.ledger.own import store_of
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
-from paceline_mcp.office import store_of
 
 EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
 

@@ -11,9 +11,9 @@ import typer
 from paceline import manifest as manifests
 from paceline import paths, settings
 from paceline.estimate import learn
+from paceline.ledger.own import policy_of, store_of
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, print_json
-from paceline_mcp.office import policy_of, store_of
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger

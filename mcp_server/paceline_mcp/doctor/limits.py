@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from paceline import account, paths, settings
+from paceline import settings
 from paceline.ledger.belief import believed
-from paceline.ledger.store import FileStore
+from paceline.ledger.own import store_of
 from paceline_mcp.doctor.row import Level, Row
 
 TYPE_CHECKING = False
@@ -26,14 +26,12 @@ LEARN = "nothing, it is learned; or tell it: paceline limits set --model all --i
 
 def limit_rows(env: Mapping[str, str]) -> list[Row]:
     """Return one row a believed limit, or one that says none is known."""
-    state = paths.state_dir(env)
-    told = settings.load(env).ledger
-    name = account.account_id(env, state)
-    ledger = FileStore(told or paths.ledger_dir(state), name).snapshot()
+    store = store_of(env, settings.load(env))
+    ledger = store.snapshot()
     rows = []
     for row in believed(ledger):
         why = WHY.get(str(row["source"]), str(row["source"]))
         at = time.strftime("%Y-%m-%d %H:%M", time.localtime(row["at"]))
         what = f"{row['family']} {row['dimension']}: {row['limit']:,.0f} a minute, {why} at {at}"
         rows.append(Row("limits", Level.FINE, what))
-    return rows or [Row("limits", Level.NOTE, f"none known yet for account {name}", LEARN)]
+    return rows or [Row("limits", Level.NOTE, f"none known yet for account {store.account}", LEARN)]

@@ -22,6 +22,7 @@ from paceline.ledger.values import DIMENSIONS
 if TYPE_CHECKING:
     from paceline.ledger.values import Family, Ledger
     from paceline.ledger.verdicts import Policy
+    from paceline.refusals import Refusal
 
 RETRY_S = 1.0
 """A refused request has a slot of its own at least this much later, doubling with its attempts."""
@@ -42,6 +43,18 @@ class Refused:
     window: str = ""
     dimension: str | None = None
     limit: float | None = None
+
+    @classmethod
+    def of(cls, found: Refusal) -> Refused:
+        """Return the part of a classified refusal that the ledger acts on."""
+        return cls(
+            cause=found.cause,
+            retryable=found.retryable,
+            resets_at=found.resets_at,
+            window=found.window or "",
+            dimension=found.dimension,
+            limit=found.limit,
+        )
 
 
 @dataclass(frozen=True, slots=True)
