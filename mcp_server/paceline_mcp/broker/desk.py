@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 REPLAN_S = 1.0
 RENEW_S = 5.0
 LEASE_S = 30.0
-RETRY_FAULT_S = 2.0
 
 
 class Desk:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from paceline import settings as options
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 SLICE_S = 20.0
 FIRST_SLICE_S = 2.0
 """The first slice is short, so that a person reads soon what is being waited for."""
+BEAT_S = 4.0
+"""Seconds between signs of life; a hook takes one for good for 20."""
 FORGET_S = 30.0
 """A call that is not asked again for this long after a slice is over: its request was cancelled."""
 UNKNOWN_TRIES = 10
@@ -64,6 +67,7 @@ class GateDesk:
         self.session = session
         self.settings = settings
         self.seen = 0.0
+        self._beaten = 0.0
         self.revivals: dict[str, int] = {}
         self._calls: dict[str, asyncio.Task[Grant | Drop | None]] = {}
         self._sent: dict[str, tuple[str, str, float]] = {}
@@ -72,8 +76,10 @@ class GateDesk:
         self._asked_at: dict[str, float] = {}
 
     def beat(self) -> None:
-        """Keep the hooks informed that a gate is alive, once one was seen."""
-        if self.seen:
+        """Keep the hooks informed that a gate is alive, once one was seen; not at every tick."""
+        now = time.monotonic()
+        if self.seen and now - self._beaten >= BEAT_S:
+            self._beaten = now
             self.session.beat()
 
     async def ask(
@@ -82,7 +88,7 @@ class GateDesk:
         """Let one request go when its turn has come."""
         if not self.seen:
             self.seen = time.time()
-            self.session.beat()
+            self.beat()
         greeting: dict[str, Any] = {}
         if self.settings.mode == options.PACE:
             greeting["set"] = ENVIRONMENT
@@ -181,7 +187,7 @@ class GateDesk:
             )
             return {"again": False}
         self.session.append(
-            "request.refused", agent, now, id=reservation, attempt=attempt, **fields_of(found)
+            "request.refused", agent, now, id=reservation, attempt=attempt, **found.fields()
         )
         answer = await self._quietly(
             lambda led, at: refuse.refuse(
@@ -258,30 +264,10 @@ def as_ledger(found: Refusal, attempt: int) -> Refused:
 
     A failure of unknown cause is tried again like an overload, as often as the client would.
     """
-    cause, retryable = found.cause, found.retryable
-    if cause == "unknown":
-        cause, retryable = "overload", attempt < UNKNOWN_TRIES
-    return Refused(
-        cause=cause,
-        retryable=retryable,
-        resets_at=found.resets_at,
-        window=found.window or "",
-        dimension=found.dimension,
-        limit=found.limit,
-    )
-
-
-def fields_of(found: Refusal) -> dict[str, Any]:
-    """Return the refusal fields of the event log (docs/events.md)."""
-    return {
-        "cause": found.cause,
-        "retryable": found.retryable,
-        "resets_at": found.resets_at,
-        "window": found.window,
-        "dimension": found.dimension,
-        "limit": found.limit,
-        "text": found.text,
-    }
+    refused = Refused.of(found)
+    if found.cause != "unknown":
+        return refused
+    return replace(refused, cause="overload", retryable=attempt < UNKNOWN_TRIES)
 
 
 def _spent(ledger: Any, reservation: str, now: float, desk: Desk) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,6 @@ class Session:
         self.calls: dict[str, str] = {}
         self._log = paths.events_file(state, session)
         self._offset = 0
-        self.broken = ""
 
     def refresh(self) -> None:
         """Fold what hooks and this server appended since the last time."""
@@ -46,30 +46,24 @@ class Session:
                 self.calls[str(line.get("id"))] = str(line.get("agent") or "")
 
     def append(self, kind: str, agent: str, now: float, **fields: Any) -> None:
-        """Append one event; a log that cannot be written is told by ``doctor``, never raised."""
+        """Append one event; never raises. That the state cannot be written, ``doctor`` says."""
         line = {"t": round(now, 3), "e": kind, "agent": agent or None, **fields}
-        try:
+        with contextlib.suppress(OSError, ValueError):
             paths.make_private(paths.session_dir(self.state, self.id))
             jsonl.append(self._log, line)
-        except (OSError, ValueError) as err:
-            self.broken = str(err)
 
     def beat(self) -> None:
         """Tell the hooks that a gate is alive in this session."""
         folder = paths.session_dir(self.state, self.id)
-        try:
+        with contextlib.suppress(OSError):
             paths.make_private(folder)
             with open(os.path.join(folder, "gate"), "w", encoding="ascii") as file:
                 file.write(str(os.getpid()))
-        except OSError as err:
-            self.broken = str(err)
 
     def quiet(self) -> None:
         """Tell the hooks that the gate's server is gone."""
-        try:
+        with contextlib.suppress(OSError):
             os.unlink(os.path.join(paths.session_dir(self.state, self.id), "gate"))
-        except OSError:
-            return
 
     def ask_of(self, agent: str, model: str, index: int, now: float) -> dict[str, Any]:
         """Return the ledger's arguments for an agent's next request (``admit.enqueue``)."""

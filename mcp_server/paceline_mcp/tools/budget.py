@@ -13,8 +13,8 @@ from pydantic import Field
 
 from paceline.errors import PacelineError
 from paceline.families import family_of
-from paceline.ledger import settle
-from paceline.ledger.verdicts import Drop, Grant, Usage
+from paceline.ledger import admit, levels, settle
+from paceline.ledger.verdicts import Drop, Grant, Usage, Wait
 from paceline_mcp.caller import caller_of
 from paceline_mcp.models import BucketRow, Reserved, Settled, Status
 from paceline_mcp.office import Office
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from mcp.server import MCPServer
-
-    from paceline.ledger.values import Ledger
 
 WAIT_MAX_S = 600.0
 OWN_LEASE_S = 600.0
@@ -130,14 +128,8 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
 
 
 def _wait_of(office: Office, ticket: str) -> float:
+    """Return the seconds until a waiting ticket may go, as the ledger's snapshot tells it."""
     ledger = office.store.snapshot()
-    return _seconds_until(ledger, ticket, office)
-
-
-def _seconds_until(ledger: Ledger, ticket: str, office: Office) -> float:
-    from paceline.ledger import admit
-    from paceline.ledger.verdicts import Wait
-
     now = time.time()
     if ticket not in ledger.tickets:
         return 1.0
@@ -152,8 +144,6 @@ def status_of(office: Office, agent: str) -> Status:
     rows = []
     for name, family in sorted(ledger.families.items()):
         for dimension, bucket in sorted(family.buckets.items()):
-            from paceline.ledger import levels
-
             rate = levels.refilled(family, dimension, now, office.policy)
             rows.append(
                 BucketRow(

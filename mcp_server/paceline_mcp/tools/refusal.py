@@ -13,7 +13,7 @@ from paceline import refusals
 from paceline.errors import PacelineError
 from paceline.families import family_of
 from paceline.ledger import refuse
-from paceline_mcp.broker.gate import as_ledger, fields_of
+from paceline_mcp.broker.gate import as_ledger
 from paceline_mcp.caller import caller_of
 from paceline_mcp.models import Reported
 from paceline_mcp.office import Office
@@ -55,7 +55,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
                 advice="That response is no refusal: nothing to wait for.",
             )
         office.session.append(
-            "request.refused", caller_of(ctx, office), now, by="tool", **fields_of(found)
+            "request.refused", caller_of(ctx, office), now, by="tool", **found.fields()
         )
         try:
             answer = await office.desk.told(
