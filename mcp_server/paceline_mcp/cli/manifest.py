@@ -13,6 +13,7 @@ from paceline.errors import UsageError
 from paceline.manifest.accounts import GROUPS
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, ERROR, FINE, RUNNING, plain, print_json
+from paceline_mcp.report.run import outcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,14 +131,8 @@ def _print(told: dict[str, Any], *, every: bool) -> None:
 
 
 def _headline(run: dict[str, Any]) -> str:
-    parts = [f"{run['completed']} of {run['launched']} delivered"]
-    parts += [f"{run[name]} {name}" for name in ("dropped", "running", "stopped") if run[name]]
-    if run["wasted"]:
-        parts.append(f"{run['wasted']:,} tokens wasted")
-    if run["saved_estimate"]:
-        parts.append(f"about {run['saved_estimate']:,} saved by going on")
     name = f" {plain(run['name'])}" if run["name"] else ""
-    return f"{plain(run['run_id'])}{name} ({run['kind']}): {run['verdict']}; {', '.join(parts)}"
+    return f"{plain(run['run_id'])}{name} ({run['kind']}): {run['verdict']}; {outcome(run)}"
 
 
 def _agent_row(agent: dict[str, Any]) -> tuple[str, ...]:

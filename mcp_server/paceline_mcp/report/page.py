@@ -12,6 +12,7 @@ from paceline.transcripts import usage
 from paceline_mcp.doctor.limits import WHY
 from paceline_mcp.report import chart, spans
 from paceline_mcp.report.markup import Markup, tag
+from paceline_mcp.report.run import outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,12 +190,6 @@ def _runs(manifest: Mapping[str, Any]) -> Markup:
 
 
 def _run(run: Mapping[str, Any]) -> Markup:
-    parts = [f"{run['completed']} of {run['launched']} delivered"]
-    parts += [f"{run[name]} {name}" for name in ("dropped", "running", "stopped") if run[name]]
-    if run["wasted"]:
-        parts.append(f"{run['wasted']:,} tokens wasted")
-    if run["saved_estimate"]:
-        parts.append(f"about {run['saved_estimate']:,} saved by going on")
     rank = {state: at for at, state in enumerate(TROUBLE)}
     agents = sorted(run["agents"], key=lambda agent: rank.get(agent["state"], 0))
     left = len(agents) - AGENTS_MAX
@@ -207,7 +202,7 @@ def _run(run: Mapping[str, Any]) -> Markup:
             " ",
             tag("span", run["verdict"], class_=f"badge {run['verdict']}"),
         ),
-        tag("p", tag("span", run["run_id"], class_="id"), f" · {', '.join(parts)}", class_="soft"),
+        tag("p", tag("span", run["run_id"], class_="id"), f" · {outcome(run)}", class_="soft"),
         tag("p", run["note"], class_="why") if run["note"] else None,
         tag("div", _agents(agents[:AGENTS_MAX]), class_="scroll") if agents else None,
         tag("p", f"and {left} more that delivered", class_="soft") if left > 0 else None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from paceline.recovery.words import count, minutes
 from paceline_mcp.cli.output import plain
 from paceline_mcp.doctor.limits import WHY
+from paceline_mcp.report.run import counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -78,8 +79,7 @@ def _session(session: Mapping[str, Any] | None, now: float) -> Iterator[str]:
 
 
 def _run(run: Mapping[str, Any]) -> str:
-    parts = [f"{run['completed']} of {run['launched']} delivered"]
-    parts += [f"{run[name]} {name}" for name in ("dropped", "running", "stopped") if run[name]]
+    parts = counts(run)
     parts += [f"{run[name]} {name}" for name in ("revived", "requeued") if run[name]]
     parts += [f"{run['wasted']:,} tokens wasted"] if run["wasted"] else []
     name = plain(run["name"] or run["run_id"])
