@@ -53,7 +53,7 @@ def _person(env: Mapping[str, str], own: Path) -> Row:
 
 def configured(own: Path) -> dict[str, str]:
     """Return what a person set under /plugin, as hooks get it."""
-    plugins = _read(own).get("pluginConfigs")
+    plugins = object_in(own).get("pluginConfigs")
     told: dict[str, str] = {}
     for name, config in plugins.items() if isinstance(plugins, dict) else ():
         options = config.get("options") if isinstance(config, dict) else None
@@ -67,7 +67,7 @@ def _text(value: Any) -> str:
 
 
 def _silenced(file: Path) -> list[Row]:
-    found = [key for key in SILENCERS if _read(file).get(key) is True]
+    found = [key for key in SILENCERS if object_in(file).get(key) is True]
     rows = []
     for key in found:
         level = Level.NOTE if key in {"allowManagedModsOnly", "disableSideloadFlags"} else Level.BAD
@@ -76,7 +76,8 @@ def _silenced(file: Path) -> list[Row]:
     return rows
 
 
-def _read(file: Path) -> dict[str, Any]:
+def object_in(file: Path) -> dict[str, Any]:
+    """Return the object a settings file holds, or an empty one where it holds none."""
     try:
         value = jsonl.loads(file.read_bytes())
     except (OSError, ValueError):

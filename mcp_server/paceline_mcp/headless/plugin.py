@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from paceline import jsonl
 from paceline.errors import UsageError
 from paceline.transcripts import find
-from paceline_mcp.doctor.settings import MANAGED, MANAGED_ELSEWHERE
+from paceline_mcp.doctor.settings import MANAGED, MANAGED_ELSEWHERE, object_in
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -59,7 +58,7 @@ def enabled(command: Command, env: Mapping[str, str], cwd: str) -> bool:
 def _is_ours(folder: Path) -> bool:
     """Whether a folder is the plugin, or a folder of plugins with it among them."""
     found = [folder.joinpath(*MANIFEST), *folder.glob("/".join(("*", *MANIFEST)))]
-    return any(_read(file).get("name") == NAME for file in found)
+    return any(object_in(file).get("name") == NAME for file in found)
 
 
 def _settings(command: Command, env: Mapping[str, str], cwd: str) -> list[Path]:
@@ -73,7 +72,7 @@ def _settings(command: Command, env: Mapping[str, str], cwd: str) -> list[Path]:
 
 
 def _enabled(file: Path) -> dict[str, bool]:
-    told = _read(file).get("enabledPlugins")
+    told = object_in(file).get("enabledPlugins")
     if not isinstance(told, dict):
         return {}
     return {
@@ -81,11 +80,3 @@ def _enabled(file: Path) -> dict[str, bool]:
         for name, value in told.items()
         if isinstance(name, str) and name.split("@", 1)[0] == NAME
     }
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        value = jsonl.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 GATE_S = 120.0
 """Seconds after its last touch that a gate still counts as alive."""
 
-LOG_CHUNK = 1 << 20
-
 
 def build_manifest(
     projects_dir: str,
