@@ -18,9 +18,9 @@ from paceline.ledger import prefix, settle
 from paceline.ledger.asking import asked_of
 from paceline.ledger.cost import Contexts
 from paceline.ledger.values import Ledger, Reservation, Ticket
-from paceline.ledger.verdicts import Policy, Usage
+from paceline.ledger.verdicts import Policy
 from paceline_bench.simulate.alone import Alone
-from paceline_bench.simulate.paced import TYPE
+from paceline_bench.simulate.paced import TYPE, settled
 from paceline_bench.simulate.work import MODEL
 
 if TYPE_CHECKING:
@@ -167,20 +167,7 @@ class Costs:
 
     def learn(self, agent: Agent) -> None:
         """Take in what the API counted."""
-        usage, now = agent.usage, self.world.clock.now
-        assert usage is not None
-        output = agent.plan.outputs[agent.step]
-        line = {
-            "t": now,
-            "e": "request.settle",
-            "agent": agent.id,
-            "id": agent.reservation,
-            "model": MODEL,
-            "input": usage.input,
-            "cache_creation": usage.creation,
-            "cache_read": usage.read,
-            "output": output,
-        }
+        now = self.world.clock.now
+        counted, line = settled(agent, now)
         self.contexts[agent.plan.session].fold([line])
-        counted = Usage(usage.input, usage.creation, usage.read, output)
         settle.settle(self.ledger, agent.reservation, counted, now, Policy())

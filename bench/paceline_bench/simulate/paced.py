@@ -42,6 +42,25 @@ CLIENT_WORDS = {
 """What the client writes into ``error`` of a transcript's row, by status."""
 
 
+def settled(agent: Agent, now: float) -> tuple[Usage, dict[str, Any]]:
+    """Return what the API counted of an agent's request, and the event line that tells it."""
+    usage = agent.usage
+    assert usage is not None
+    output = agent.plan.outputs[agent.step]
+    line = {
+        "t": now,
+        "e": "request.settle",
+        "agent": agent.id,
+        "id": agent.reservation,
+        "model": MODEL,
+        "input": usage.input,
+        "cache_creation": usage.creation,
+        "cache_read": usage.read,
+        "output": output,
+    }
+    return Usage(usage.input, usage.creation, usage.read, output), line
+
+
 class Paced:
     """Every request asks the ledger first.
 
@@ -91,22 +110,8 @@ class Paced:
 
     def ended(self, agent: Agent) -> None:
         """Settle with what the API counted."""
-        usage = agent.usage
-        assert usage is not None
-        output = agent.plan.outputs[agent.step]
-        line = {
-            "t": self.world.clock.now,
-            "e": "request.settle",
-            "agent": agent.id,
-            "id": agent.reservation,
-            "model": MODEL,
-            "input": usage.input,
-            "cache_creation": usage.creation,
-            "cache_read": usage.read,
-            "output": output,
-        }
+        counted, line = settled(agent, self.world.clock.now)
         self.contexts[agent.plan.session].fold([line])
-        counted = Usage(usage.input, usage.creation, usage.read, output)
         self.desks[agent.plan.process].tell("settle", agent.reservation, counted)
 
     def refused(self, agent: Agent, refusal: Refusal) -> None:
