@@ -1,7 +1,9 @@
 """A first session: its first agents start while the server's packages are being installed.
 
 Unpaced, and with nobody to bring them back, an agent refused now would be lost. One that starts
-while the launcher installs waits for it, before its first request.
+while the launcher installs waits for it, before its first request. The client starts the launcher
+beside the session, so an agent may even come before it: one of a session's first seconds looks for
+it a while.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 
-from paceline import arriving
+from paceline import arriving, jsonl
 
 from . import event as fields
 
@@ -22,22 +24,60 @@ WAIT_S = 60.0
 """Seconds an agent waits at most; an installation takes 3 to 12, a client gives a server 30."""
 SERVER_S = 15.0
 """Seconds from installed to answering, at most."""
+EXPECT_S = 8.0
+"""Seconds from a session's start within which a launcher has begun, also on a busy machine."""
 LOOK_S = 0.1
+FIRST_MAX = 64 * 1024
 GATE_FROM = (2, 1, 287)
 ROWS = 20
 
 
-def waited(state: str) -> bool:
-    """Wait while the packages are being installed; whether there was anything to wait for."""
+def waited(state: str, log: str) -> bool:
+    """Wait while the packages are being installed; whether there was anything to wait for.
+
+    Args:
+        state: the state directory.
+        log: the session's event log.
+    """
+    _expect(state, log)
     if not arriving.going_on(state):
         return False
     until = time.monotonic() + WAIT_S
     while arriving.going_on(state) and time.monotonic() < until:
         time.sleep(LOOK_S)
     until = min(until, time.monotonic() + SERVER_S)
-    while not os.path.exists(os.path.join(state, "site")) and time.monotonic() < until:
+    while not _served(state) and time.monotonic() < until:
         time.sleep(LOOK_S)
     return True
+
+
+def _expect(state: str, log: str) -> None:
+    """Give the launcher of a new session the time to begin."""
+    until = time.monotonic() + to_expect(state, log, time.time())
+    while time.monotonic() < until and not (_served(state) or arriving.going_on(state)):
+        time.sleep(LOOK_S)
+
+
+def to_expect(state: str, log: str, now: float) -> float:
+    """Return for how many seconds a launcher may yet begin; 0 where one did, or a server ran."""
+    if _served(state) or arriving.going_on(state):
+        return 0.0
+    return min(max(0.0, _begun(log) + EXPECT_S - now), EXPECT_S)
+
+
+def _served(state: str) -> bool:
+    """Whether a server left word where the ledger's lock is."""
+    return os.path.exists(os.path.join(state, "site"))
+
+
+def _begun(log: str) -> float:
+    """Return when a session started first (epoch seconds), 0 when its log does not tell."""
+    try:
+        with open(log, "rb") as file:
+            first = jsonl.loads(file.readline(FIRST_MAX))
+        return float(first["t"]) if first["e"] == "session.start" else 0.0
+    except (OSError, ValueError, TypeError, KeyError):
+        return 0.0
 
 
 def brings_gate(event: Mapping[str, Any]) -> bool:

@@ -35,7 +35,9 @@ def before_first_request(event: Mapping[str, Any], env: Mapping[str, str], now: 
     if ours(event, env, now):
         from . import arriving, hold
 
-        if not (arriving.waited(paths.state_dir(env)) and arriving.brings_gate(event)):
+        state, session = paths.state_dir(env), str(fields.session_of(event, env))
+        log = paths.events_file(state, session)
+        if not (arriving.waited(state, log) and arriving.brings_gate(event)):
             hold.before_first_request(event, now)
 
 

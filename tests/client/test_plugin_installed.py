@@ -105,7 +105,7 @@ def test_hooks_and_server_start_from_there_without_anything_set(
     assert [line["e"] for line in lines][:2] == ["session.start", "prompt"]
     by = {line["by"] for line in lines if line["e"] == "request.grant" and line["agent"]}
     # The hooks may hold it as well: until its server is up a gate gives no sign of life.
-    assert ("gate" if version == VERSIONS[0] else "hook") in by
+    assert ("gate" if version == VERSIONS[0] else "hook") in by, lines
     assert left_behind(plugin) == []
 
 
