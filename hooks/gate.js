@@ -50,8 +50,8 @@ export function register(on) {
         if (!pass || !pass.wait || (next.signal && next.signal.aborted)) break
       }
       if (pass && pass.wait) return yield* next(e) // the person interrupted while it waited
-      if (!pass) {
-        // Not reachable: the session is as it would be without us.
+      if (!pass || pass.unpaced) {
+        // Not reachable, or without a ledger: the session is as it would be without us.
         if (changed) {
           changed = false
           try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* nothing more to do */ }

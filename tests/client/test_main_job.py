@@ -14,6 +14,7 @@ import pytest
 from paceline import jsonl
 from paceline.manifest import build_manifest
 from paceline_bench.client import SEED_API, Fanout, fanout, telling
+from paceline_bench.simapi.config import Fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,6 +107,23 @@ def test_with_its_server_killed_a_session_is_no_worse_than_without_the_plugin(
         assert not result.timed_out
         assert result.exit_code == 0
         assert result.counts.delivered == result.counts.launched == 3
+
+
+def test_without_a_ledger_the_clients_own_retries_bring_the_refused_back(
+    client: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """[P7] The gate sets them to none while it answers; it cannot bring anybody back here."""
+    client("2.1.332")
+    (tmp_path / "ledger").write_text("in the way", encoding="utf-8")
+    fault = Fault(kind="throttle", who="agents", step=0, times=1)
+    api = replace(SEED_API, itpm=2_000_000, itpm_capacity=None, faults=(fault,))
+    away = {"PACELINE_LEDGER": str(tmp_path / "ledger")}
+    spec = replace(SEED, kind="agent", agents=2, reads=1, api=api, env=away, max_retries=3)
+    with fanout(spec) as result:
+        assert result.counts.refusals >= 1
+        assert result.counts.delivered == result.counts.launched == 2, result.debug
+        faults = [line for line in events_of(result) if line["e"] == "fault"]
+    assert [line["where"] for line in faults] == ["gate"]
 
 
 def test_a_session_without_a_fan_out_is_untouched(client: Callable[[str], Path]) -> None:

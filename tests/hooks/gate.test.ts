@@ -130,6 +130,19 @@ test('the retry and the stall limit are the server\'s while it answers', async (
   expect(env.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS).toBe(SET.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS)
 })
 
+test('a ledger that cannot be used gives the person\'s own retries back, until it can be', async ($, on) => {
+  const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
+  const told = server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }, { id: 'r3', set: SET }], refused: [{ again: true }] })
+  const sent = client(on, [FAILED, ANSWERED])
+  const { result } = await step($)
+  expect(result.answer).toBe('done')
+  expect(sent.length).toBe(2)
+  expect(ops(told)).toEqual(['ask', 'refused', 'ask'])
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
+  await step($)
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+})
+
 test('when the server dies in the middle the request goes once more with the person\'s own retries', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   server(on, { ask: [{ id: 'r1', set: SET }, null], refused: [null] })

@@ -11,13 +11,19 @@ import pytest
 from mcp import Client
 
 from gate_talk import FAMILY, MODEL, SESSION, called, gate
+from paceline.errors import StateError
 from paceline.ledger.admit import enqueue, tick
-from paceline.ledger.verdicts import Policy
-from paceline_mcp.broker import evidence
+from paceline.ledger.store import FileStore
+from paceline.ledger.values import NEW
+from paceline.ledger.verdicts import Grant, Policy
+from paceline_mcp.broker import Desk, evidence
 from paceline_mcp.broker import gate as gate_module
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gate_talk import Bench
+    from paceline.ledger.values import Ledger
 
 pytestmark = pytest.mark.anyio
 
@@ -222,8 +228,51 @@ async def test_a_ledger_that_cannot_be_used_holds_nobody(bench: Bench) -> None:
     async with Client(bench.server()) as client:
         answer = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
         status = await called(client, "budget_status")
-    assert answer["id"] == ""
+    assert (answer["id"], answer["unpaced"]) == ("", True)
+    assert "set" not in answer, "the client's own retries are all there is"
     assert status["buckets"] == []
+
+
+async def test_that_the_ledger_cannot_be_used_is_said_once_until_it_can_be(bench: Bench) -> None:
+    """[P7] To the person under the prompt, and to ``doctor``; a refused request goes once more."""
+    ledgers = bench.home / "ledgers"
+    ask = {"op": "ask", "agent": AGENT, "model": MODEL, "index": 0}
+    async with Client(bench.server(PACELINE_LEDGER=str(ledgers))) as client:
+        paced = await gate(client, call="c1", **ask)
+        ledgers.rename(bench.home / "elsewhere")
+        ledgers.write_text("in the way", encoding="utf-8")
+        bench.transcript()
+        bench.agent_row(AGENT, stamped(THROTTLED))
+        again = await gate(client, op="refused", id=paced["id"], attempt=0)
+        answers = [await gate(client, call=f"c{n}", **ask) for n in (2, 3)]
+        ledgers.unlink()
+        back = await gate(client, call="c4", **ask)
+    assert again == {"again": True}
+    assert "paceline doctor" in answers[0].pop("note")
+    assert answers == [{"id": "", "unpaced": True}] * 2
+    assert (bool(back["id"]), back["note"], "set" in back) == (True, "", True)
+    (fault,) = bench.events("fault")
+    assert (fault["where"], str(ledgers) in fault["what"]) == ("gate", True)
+
+
+async def test_a_bug_in_a_transaction_lets_everybody_go_and_the_desk_goes_on(
+    tmp_path: Path,
+) -> None:
+    """[P7] Where the loop died of it, every later request would wait for ever."""
+
+    def bug(ledger: Ledger, now: float) -> None:
+        raise ZeroDivisionError
+
+    asked: dict[str, Any] = {"family": FAMILY, "session": "s1", "agent": AGENT, "cls": NEW}
+    asked["amounts"] = {"input": 100.0}
+    async with Desk(FileStore(str(tmp_path), "a"), Policy()) as desk, asyncio.timeout(SECONDS):
+        waits = asyncio.create_task(desk.ask("t1", asked))
+        with pytest.raises(StateError, match="ZeroDivisionError"):
+            await asyncio.gather(waits, desk.told(bug))
+        assert await waits is None
+        assert "ZeroDivisionError" in desk.fault
+        assert isinstance(await desk.ask("t2", asked), Grant)
+        assert desk.fault == ""
 
 
 async def test_the_hooks_see_that_a_gate_is_alive_and_that_it_has_gone(bench: Bench) -> None:

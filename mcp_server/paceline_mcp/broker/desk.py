@@ -15,7 +15,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import PacelineError
+from paceline.errors import PacelineError, StateError
 from paceline.ledger import admit, settle
 from paceline.ledger.verdicts import Drop, Grant, Policy, Verdict, Wait
 
@@ -44,7 +44,7 @@ class Desk:
     Attributes:
         beat: called every few seconds while the desk is open.
         waits: by ticket, when a waiting call may go and why it waits.
-        fault: why the ledger cannot be used, or "".
+        fault: why the ledger could not be used in the last tick, or "".
     """
 
     def __init__(self, store: FileStore, policy: Policy) -> None:
@@ -145,14 +145,11 @@ class Desk:
                 self._transact, [change for change, _ in changes], waiting, under_way
             )
         except PacelineError as err:
-            self._failed(err)
-            for _, future in changes:
-                if not future.done():
-                    future.set_exception(err)
-            for waiter in self._waiting.values():
-                if not waiter.done():
-                    waiter.set_exception(err)
-            await asyncio.sleep(0)
+            await self._let_go(err, changes)
+            return
+        except Exception as err:  # noqa: BLE001 - a bug of ours must not hold anybody for ever
+            what = f"the ledger cannot be used ({type(err).__name__})"
+            await self._let_go(StateError(what, self.store.path), changes)
             return
         self.fault = ""
         for (_, future), result in zip(changes, results, strict=True):
@@ -219,5 +216,12 @@ class Desk:
         with contextlib.suppress(PacelineError):
             self.store.transact(transaction, timeout=1.0)
 
-    def _failed(self, err: PacelineError) -> None:
+    async def _let_go(
+        self, err: PacelineError, changes: list[tuple[Change, asyncio.Future[Any]]]
+    ) -> None:
+        """Tell everybody that waits that there is nothing to wait for."""
         self.fault = str(err)
+        for future in [*(future for _, future in changes), *self._waiting.values()]:
+            if not future.done():
+                future.set_exception(err)
+        await asyncio.sleep(0)

@@ -68,6 +68,7 @@ class GateDesk:
         self.settings = settings
         self.seen = 0.0
         self._beaten = 0.0
+        self._told_fault = ""
         self.revivals: dict[str, int] = {}
         self._calls: dict[str, asyncio.Task[Grant | Drop | None]] = {}
         self._sent: dict[str, tuple[str, str, float]] = {}
@@ -114,9 +115,12 @@ class GateDesk:
             self._held.discard(call)
             greeting["note"] = self._note()
         verdict = task.result() if not task.cancelled() else None
+        if verdict is None:
+            return self._unpaced(agent)
+        if self._told_fault:
+            self._told_fault, greeting["note"] = "", self._note()
         if not isinstance(verdict, Grant):
-            # A ledger that cannot be used holds nobody; a parked request that will not be woken
-            # goes as it is and fails as it would have without us.
+            # Parked, and not to be woken: it goes as it is and fails as it would have without us.
             return {"id": "", **greeting}
         now = time.time()
         self._sent[verdict.reservation] = (agent, model, now)
@@ -131,6 +135,19 @@ class GateDesk:
             attempt=attempt,
         )
         return {"id": verdict.reservation, "tell": verdict.leader, **greeting}
+
+    def _unpaced(self, agent: str) -> dict[str, Any]:
+        """Let a request go as it would without us, and say once why.
+
+        The ledger cannot be used. The gate puts the client's own retries back: nobody else would
+        try a refused request again.
+        """
+        answer: dict[str, Any] = {"id": "", "unpaced": True}
+        if not self._told_fault:
+            self._told_fault = self.desk.fault or "a request cannot be asked for"
+            self.session.append("fault", agent, time.time(), where="gate", what=self._told_fault)
+            answer["note"] = "not paced: the ledger cannot be used. Type: paceline doctor"
+        return answer
 
     async def _take_over(self, agent: str) -> None:
         """Give back what a hook reserved for this very request before the gate was there."""
@@ -200,7 +217,11 @@ class GateDesk:
                 attempt=attempt,
             )
         )
-        if answer is None or not answer.again or self.settings.mode != options.PACE:
+        if self.settings.mode != options.PACE:
+            return {"again": False}
+        if answer is None:  # no ledger: once more, by the client's own rules
+            return {"again": found.retryable}
+        if not answer.again:
             return {"again": False}
         self._not_before[agent] = answer.not_before
         self.revivals[agent] = self.revivals.get(agent, 0) + 1
