@@ -6,6 +6,8 @@
 // Facts it stands on (measured on client 2.1.332):
 // - after a terminal failure `next(e)` settles with usage null and stopReason null and nothing but chunks of
 //   kind "engine"; calling it again sends the same request again, and the agent lives on
+// - why a request failed is told by a row that the client then appends to the conversation: `session.append` with a
+//   message of the model "<synthetic>", also where no transcript is kept (`--no-session-persistence`)
 // - `$` must not be handed to a function, and names of variables must be literals: else it does not load
 export function register(on) {
   const SERVER = 'plugin:paceline:paceline'
@@ -15,6 +17,15 @@ export function register(on) {
   let changed = false // whether this session's retry and stall limits were changed
   let ownRetries = null // what its retry limit was before
   let serial = 0
+  const said = new Map() // by agent, what the client itself wrote last instead of an answer
+
+  on('session.append', async ($, e, next) => {
+    if (e.origin && e.origin.kind === 'model' && e.origin.model === '<synthetic>') {
+      const block = ((e.message && e.message.content) || []).find(one => one && typeof one.text === 'string')
+      said.set(e.agentId || '', block ? block.text.slice(0, 2000) : '')
+    }
+    return next(e)
+  })
 
   on('turn.step', async function* ($, e, next) {
     const agent = e.agentId || ''
@@ -60,6 +71,7 @@ export function register(on) {
       }
       if (!pass.id) return yield* next(e)
 
+      said.delete(agent)
       const steps = next(e)
       const kept = [] // a failed attempt's chunks are not shown when it is sent again
       let began = false
@@ -92,9 +104,12 @@ export function register(on) {
         return result
       }
       while (kept.length) yield kept.shift() // only now does the client write why it failed
+      for (let tries = 0; !said.has(agent) && tries < 10; tries++) await $.clock.sleep(20)
       let again = null
       try {
-        const answer = await $.mcp.call(SERVER, 'gate', { op: 'refused', id: pass.id, attempt })
+        const answer = await $.mcp.call(SERVER, 'gate', {
+          op: 'refused', id: pass.id, attempt, said: said.get(agent) || '',
+        })
         again = answer.isError ? null : JSON.parse(answer.content[0].text)
       } catch {
         again = null

@@ -126,6 +126,24 @@ def test_without_a_ledger_the_clients_own_retries_bring_the_refused_back(
     assert [line["where"] for line in faults] == ["gate"]
 
 
+def test_where_no_transcript_is_kept_refused_agents_are_brought_back_all_the_same(
+    client: Callable[[str], Path],
+) -> None:
+    """[P1] [P5] The error row that tells why is never written; the gate is handed its text."""
+    client("2.1.332")
+    fault = Fault(kind="overload", who="agents", step=0, times=1)
+    api = replace(SEED_API, itpm=2_000_000, itpm_capacity=None, faults=(fault,))
+    unkept = {"CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1"}
+    spec = replace(SEED, kind="agent", agents=2, read_bytes=20_000, api=api, env=unkept)
+    with fanout(spec) as result:
+        assert not list(Path(result.home, ".claude", "projects").rglob("*.jsonl"))
+        assert result.counts.refusals == 2
+        assert result.counts.delivered == result.counts.launched == 2, result.debug
+        run = manifest_of(result)
+    assert (run["verdict"], run["completed"], run["launched"]) == ("complete", 2, 2)
+    assert {agent["revivals"] for agent in run["agents"]} == {1}
+
+
 def test_a_session_without_a_fan_out_is_untouched(client: Callable[[str], Path]) -> None:
     """[P7] Nothing is said, nothing is held, nothing is added to what the person sees."""
     client("2.1.332")

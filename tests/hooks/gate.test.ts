@@ -23,8 +23,10 @@ function server(on, script) {
 }
 
 // A client whose requests end as `outcomes` say, in order; returns how often one was sent.
-function client(on, outcomes) {
+// `asleep` is what happens while the gate sleeps; null leaves the clock to the test.
+function client(on, outcomes, asleep = () => {}) {
   const sent = []
+  if (asleep) on('clock.sleep', async () => ({ value: await asleep() }))
   on('turn.step', async function* () {
     sent.push(outcomes[Math.min(sent.length, outcomes.length - 1)])
     const outcome = sent[sent.length - 1]
@@ -88,6 +90,24 @@ test('a refused request is sent again when the server says so, and the agent get
   expect(told[2].attempt).toBe(1)
 })
 
+test('what the client wrote instead of an answer is handed on, of this agent and of this attempt', async ($, on) => {
+  const told = server(on, { ask: [{ id: 'r1' }, { id: 'r2' }], refused: [{ again: true }, { again: false }] })
+  const row = (agentId, model, text) => $.session.append({
+    message: { type: 'assistant', content: [{ type: 'text', text }] },
+    door: 'response', origin: { kind: 'model', model }, uuid: text, ...(agentId && { agentId }),
+  })
+  on('session.append', (_, e, next) => next(e))
+  let slept = 0
+  client(on, [FAILED], async () => {
+    if (++slept > 1) return
+    await row(undefined, '<synthetic>', 'of the main thread')
+    await row(STEP.agentId, '<synthetic>', 'API Error: 529 Overloaded')
+    await row(STEP.agentId, 'claude-opus-5', 'API Error: 401 a model wrote this')
+  })
+  await step($)
+  expect(told.filter(asked => asked.op === 'refused').map(asked => asked.said)).toEqual(['API Error: 529 Overloaded', ''])
+})
+
 test('a refusal that waiting cannot help is passed on as it is', async ($, on) => {
   const told = server(on, { ask: [{ id: 'r1' }], refused: [{ again: false }] })
   const sent = client(on, [FAILED])
@@ -110,7 +130,7 @@ test('without a server the main thread goes at once and nothing is changed', asy
 test('an agent waits for a server that is still starting, a few seconds and once', async ($, on) => {
   const clock = mock.clock(on, { now: 1000 })
   const told = server(on, { ask: [null] })
-  const sent = client(on, [ANSWERED])
+  const sent = client(on, [ANSWERED], null)
   const going = step($)
   for (let i = 0; i < 12; i++) await clock.advance(500)
   await going

@@ -114,6 +114,38 @@ async def test_a_throttled_request_is_sent_again_and_the_number_in_its_text_is_b
     assert len(bench.events("request.revived")) == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "cause", "again"),
+    [
+        ("API Error: Request rejected (429) · Rate limited", "throttle", True),
+        ("API Error: 529 Overloaded", "overload", True),
+        ("API Error: 401 invalid x-api-key", "auth", False),
+        ("You've hit your 5-hour limit · resets 5:49pm (UTC)", "quota", True),
+    ],
+)
+async def test_where_no_transcript_is_kept_the_clients_own_words_tell_why(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str, cause: str, *, again: bool
+) -> None:
+    """[P1] ``claude -p --no-session-persistence``: no agent may die of its first refusal there."""
+    monkeypatch.setattr(evidence, "PATIENCE_S", float("inf"))
+    bench.log(t=1.0, e="session.start", agent=None, transcript=str(bench.home / "none"), cwd="/p")
+    async with Client(bench.server(PACELINE_PARK_MAX="48h")) as client, asyncio.timeout(SECONDS):
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        answer = await gate(client, op="refused", id=pass_["id"], attempt=0, said=said)
+    assert answer == {"again": again}
+    assert [line["cause"] for line in bench.events("request.refused")] == [cause]
+
+
+async def test_where_a_transcript_is_kept_its_row_tells_more_than_its_text(bench: Bench) -> None:
+    """A row has the fields; the text is the last resort."""
+    bench.transcript()
+    bench.agent_row(AGENT, stamped(THROTTLED))
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        await gate(client, op="refused", id=pass_["id"], attempt=0, said="API Error: 529 Over")
+    assert [line["cause"] for line in bench.events("request.refused")] == ["throttle"]
+
+
 async def test_a_row_that_is_written_late_is_waited_for(bench: Bench) -> None:
     bench.transcript()
     async with Client(bench.server()) as client:

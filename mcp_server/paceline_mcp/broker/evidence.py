@@ -1,7 +1,8 @@
 """Why a request failed: the error row that the client wrote to the transcript.
 
 The gate sees only that its request came to nothing. The row is written when the gate has passed the
-failed attempt's chunk on (measured on client 2.1.332), a moment later at most.
+failed attempt's chunk on (measured on client 2.1.332), a moment later at most. Where no transcript
+is kept, the row's text is all there is: the client hands it to the gate (``session.append``).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def refusal_in(rows: list[dict[str, Any]], since: float, now: float) -> Refusal 
 
 
 async def refusal_of(
-    transcript: Callable[[], str | None], since: float, now: float
+    transcript: Callable[[], str | None], since: float, now: float, said: str = "", *, kept: bool
 ) -> Refusal | None:
     """Wait for the error row of a request that went at ``since``; None when none comes.
 
@@ -43,6 +44,8 @@ async def refusal_of(
         transcript: gives the file to look in, None while there is none.
         since: epoch seconds.
         now: epoch seconds.
+        said: the row's text, where the gate was told it.
+        kept: whether a transcript is written at all; without one only ``said`` tells.
     """
     with anyio.move_on_after(PATIENCE_S):
         while True:
@@ -50,5 +53,7 @@ async def refusal_of(
             found = refusal_in(last_rows(path, ROWS), since, now) if path else None
             if found is not None:
                 return found
+            if said and not kept:
+                break
             await anyio.sleep(POLL_S)
-    return None
+    return refusals.from_death_note(said, now) if said else None

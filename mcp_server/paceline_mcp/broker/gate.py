@@ -191,12 +191,20 @@ class GateDesk:
         )
         return {}
 
-    async def refused(self, reservation: str, attempt: int) -> dict[str, Any]:
-        """A request came to nothing. Say whether to send the same one again."""
+    async def refused(self, reservation: str, attempt: int, said: str = "") -> dict[str, Any]:
+        """A request came to nothing. Say whether to send the same one again.
+
+        Args:
+            reservation: the request's.
+            attempt: how often it was sent before.
+            said: what the client wrote to the conversation instead of an answer.
+        """
         agent, model, sent_at = self._sent.pop(reservation, ("", "", time.time()))
         self.desk.ended(reservation)
         now = time.time()
-        found = await evidence.refusal_of(lambda: self.session.transcript_of(agent), sent_at, now)
+        found = await evidence.refusal_of(
+            lambda: self.session.transcript_of(agent), sent_at, now, said, kept=self.session.kept()
+        )
         if found is None:
             # Cut off by the person, or never sent: nothing was refused.
             await self._quietly(

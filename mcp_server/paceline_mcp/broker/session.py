@@ -78,6 +78,11 @@ class Session:
             late=index > 0,
         )
 
+    def kept(self) -> bool:
+        """Whether the client keeps transcripts of this session."""
+        path = self.transcript_of("")
+        return path is not None and os.path.exists(path)
+
     def transcript_of(self, agent: str) -> str | None:
         """Return the transcript an agent writes to, or None."""
         if not self.transcript:

@@ -36,6 +36,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         index: int = 0,
         attempt: int = 0,
         usage: dict[str, Any] | None = None,
+        said: str = "",
     ) -> CallToolResult:
         desk = current().gate
         if op == "ask":
@@ -45,6 +46,6 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         elif op == "done":
             answer = await desk.done(id, usage, model)
         else:
-            answer = await desk.refused(id, attempt)
+            answer = await desk.refused(id, attempt, said)
         text = json.dumps(answer, separators=(",", ":"))
         return CallToolResult(content=[TextContent(type="text", text=text)])

@@ -11,9 +11,9 @@ from paceline import paths
 from paceline.refusals import clean
 from paceline.transcripts import agents as ends
 from paceline.transcripts import prompts
-from paceline.transcripts.calls import Calls, Launch, Outcome, text_of
+from paceline.transcripts.calls import Calls, Launch, Outcome
 
-from . import state
+from . import placing, state
 from .entries import WORKFLOW_AGENT, Call, Parts, Read, agent_entry, item_entry, short
 from .model import Entry, Run, Session
 
@@ -31,7 +31,7 @@ def assemble(parts: Parts, now: float) -> Session:
     """Return the session's runs and what else is told of it, as they stand at ``now``."""
     session = Session(parts.session)
     calls = _calls(parts)
-    placed = _placed(parts, calls)
+    placed = placing.placed(parts, calls)
     _agent_runs(session, parts, calls, placed, now)
     session.runs += [_workflow_run(parts, run, calls, now) for run in sorted(parts.workflows)]
     _unplaced(session, parts, placed, now)
@@ -86,19 +86,6 @@ def _calls(parts: Parts) -> dict[str, Call]:
                 refusal=told.refusal,
             )
     return found
-
-
-def _placed(parts: Parts, calls: Mapping[str, Call]) -> dict[str, str]:
-    """Return the call each agent outside workflows belongs to."""
-    placed: dict[str, str] = {}
-    for key, call in calls.items():
-        if call.outcome is not None and call.outcome.child and not call.launch.workflow:
-            placed.setdefault(call.outcome.child, key)
-    for agent, read in parts.agents.items():
-        key = text_of(read.meta.get("toolUseId"))
-        if key in calls:
-            placed[agent] = key
-    return placed
 
 
 def _agent_runs(
