@@ -94,7 +94,8 @@ export function register(on) {
         try { await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id }) } catch { /* its lease expires */ }
         throw error
       }
-      const failed = !began && result && !result.usage && !result.stopReason
+      // Also after a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
+      const failed = result && !result.usage && !result.stopReason && !(result.toolUses || []).length
       if (!failed || (next.signal && next.signal.aborted)) {
         const usage = (result && result.usage) || null
         try {

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from threading import Barrier
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -155,6 +156,27 @@ def test_a_client_that_goes_away_leaves_an_aborted_record() -> None:
             next(iter(stream))
     (record,) = server.records()
     assert (record.outcome, record.delivered, record.cost > 0) == ("aborted", None, True)
+
+
+def test_a_reply_can_break_off_and_the_whole_answer_be_refused() -> None:
+    """What the API charged for the reply that broke off stays charged."""
+    fault = Fault(kind="overload_midway", times=2)
+    with running(replace(FAST, faults=(fault,))) as server, sdk(server.url) as client:
+        prompt = agent_prompt({"label": "one", "steps": []})
+        words: list[str] = []
+        with (
+            pytest.raises(anthropic.APIStatusError, match="Overloaded"),
+            client.messages.stream(**ask(prompt)) as stream,
+        ):
+            words += stream.text_stream
+        with pytest.raises(anthropic.APIStatusError) as caught:
+            client.messages.create(**ask(prompt))
+        assert client.messages.create(**ask(prompt)).stop_reason == "end_turn"
+    assert len(words) == 1
+    assert caught.value.status_code == KINDS["overload_midway"].status
+    outcomes = [(record.outcome, record.kind, record.cost > 0) for record in server.records()]
+    kind = "overload_midway"
+    assert outcomes == [("broken", kind, True), ("refused", kind, False), ("ok", None, True)]
 
 
 def test_the_small_endpoints_answer() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from paceline import jsonl
 from paceline.manifest import build_manifest
 from paceline_bench.client import SEED_API, Fanout, fanout, telling
 from paceline_bench.simapi.config import Fault
+from paceline_bench.simapi.records import read_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,6 +126,22 @@ def test_without_a_ledger_the_clients_own_retries_bring_the_refused_back(
         assert result.counts.delivered == result.counts.launched == 2, result.debug
         faults = [line for line in events_of(result) if line["e"] == "fault"]
     assert [line["where"] for line in faults] == ["gate"]
+
+
+def test_a_reply_that_breaks_off_and_is_refused_then_loses_nobody(
+    client: Callable[[str], Path],
+) -> None:
+    """[P1] [P7] The client asks for the whole answer then, and would try ten times without us."""
+    client("2.1.332")
+    fault = Fault(kind="overload_midway", who="agents", step=1, times=2)
+    api = replace(SEED_API, itpm=2_000_000, itpm_capacity=None, faults=(fault,))
+    spec = replace(SEED, kind="agent", agents=2, read_bytes=20_000, api=api, max_retries=None)
+    with fanout(spec) as result:
+        assert result.counts.delivered == result.counts.launched == 2, result.debug
+        run = manifest_of(result)
+        outcomes = Counter(record.outcome for record in read_log(result.api_log))
+    assert (outcomes["broken"], outcomes["refused"]) == (2, 2)
+    assert (run["verdict"], run["completed"], run["launched"]) == ("complete", 2, 2)
 
 
 def test_where_no_transcript_is_kept_refused_agents_are_brought_back_all_the_same(

@@ -30,7 +30,7 @@ function client(on, outcomes, asleep = () => {}) {
   on('turn.step', async function* () {
     sent.push(outcomes[Math.min(sent.length, outcomes.length - 1)])
     const outcome = sent[sent.length - 1]
-    if (outcome.usage) yield { kind: 'text', index: 0, text: outcome.answer }
+    if (outcome.usage || outcome.answer) yield { kind: 'text', index: 0, text: outcome.answer }
     return outcome
   })
   return sent
@@ -106,6 +106,15 @@ test('what the client wrote instead of an answer is handed on, of this agent and
   })
   await step($)
   expect(told.filter(asked => asked.op === 'refused').map(asked => asked.said)).toEqual(['API Error: 529 Overloaded', ''])
+})
+
+test('a reply that broke off and came to nothing is sent again too', async ($, on) => {
+  const told = server(on, { ask: [{ id: 'r1' }, { id: 'r2' }], refused: [{ again: true }] })
+  const sent = client(on, [{ ...FAILED, answer: 'the begi' }, ANSWERED])
+  const { result } = await step($)
+  expect(sent.length).toBe(2)
+  expect(result.answer).toBe('done')
+  expect(ops(told)).toEqual(['ask', 'refused', 'ask', 'done'])
 })
 
 test('a refusal that waiting cannot help is passed on as it is', async ($, on) => {

@@ -33,11 +33,15 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A request taken: the input level before and after it, the headers of the answer."""
+    """A request taken: the input level before and after it, the headers of the answer.
+
+    ``breaks`` is the kind (a key of ``refusals.KINDS``) that its stream breaks off with, or None.
+    """
 
     before: float
     after: float
     headers: dict[str, str]
+    breaks: str | None = None
 
 
 @dataclass(slots=True)
@@ -68,6 +72,7 @@ class Account:
         agent: bool,
         label: str | None = None,
         step: int = 0,
+        stream: bool = False,
     ) -> Grant | Refusal:
         """Take a request or refuse it.
 
@@ -78,10 +83,15 @@ class Account:
             agent: whether an agent sent it, not the main thread.
             label: of the agent's work, for faults that count.
             step: of its conversation.
+            stream: whether the answer is asked for as a stream.
         """
+        breaks: str | None = None
         for fault in self.config.faults:
             if self._acts(fault, now, agent=agent, label=label, step=step):
-                return self._refuse_by_schedule(fault, now)
+                if not (stream and KINDS[fault.kind].midway):
+                    return self._refuse_by_schedule(fault, now)
+                breaks = fault.kind
+                break
         buckets = self.at(model, now)
         costs = {"requests": 1.0, "input": float(usage.uncached), "output": 1.0}
         for dimension, cost in costs.items():
@@ -90,7 +100,7 @@ class Account:
         before = buckets["input"].level
         buckets["requests"] = tokens.take(buckets["requests"], 1.0)
         buckets["input"] = tokens.take(buckets["input"], usage.uncached)
-        return Grant(before, buckets["input"].level, self._answer_headers(buckets, now))
+        return Grant(before, buckets["input"].level, self._answer_headers(buckets, now), breaks)
 
     def produced(self, model: str, count: float, now: float) -> None:
         """Charge output tokens as they are produced. A stream that has begun is not cut off."""

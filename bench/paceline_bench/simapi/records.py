@@ -27,7 +27,7 @@ class Record:
         stream: whether a stream was asked for.
         attempt: how often this very request of this agent was refused before (the client's own
             header, ``x-stainless-retry-count``, stays 0).
-        outcome: ``ok``, ``refused`` or ``aborted`` (the client went away).
+        outcome: ``ok``, ``refused``, ``broken`` (off by a fault) or ``aborted`` (the client went).
         kind: the refusal's kind (a key of ``refusals.KINDS``), or None.
         input: tokens after the last cache breakpoint.
         cache_creation: tokens written to the cache.

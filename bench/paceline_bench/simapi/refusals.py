@@ -23,6 +23,8 @@ class Kind:
         code: ``error.details.error_code``, or empty.
         cause: the cause it is, in Paceline's words (``throttle``, ``overload``, …).
         retry_after: seconds of a ``retry-after`` header by nature of the kind, None for none.
+        midway: a stream begins and breaks off with the body as its last event; only a request for
+            a whole answer is refused outright.
     """
 
     status: int
@@ -31,6 +33,7 @@ class Kind:
     cause: str
     code: str = ""
     retry_after: float | None = None
+    midway: bool = False
 
 
 KINDS: dict[str, Kind] = {
@@ -48,6 +51,7 @@ KINDS: dict[str, Kind] = {
     ),
     "overload": Kind(529, "overloaded_error", "Overloaded", "overload"),
     "overload_429": Kind(429, "overloaded_error", "Overloaded", "overload"),
+    "overload_midway": Kind(529, "overloaded_error", "Overloaded", "overload", midway=True),
     "server_error": Kind(500, "api_error", "Internal server error", "overload"),
     "timeout": Kind(504, "timeout_error", "The request timed out.", "overload"),
     "quota": Kind(

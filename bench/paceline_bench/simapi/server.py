@@ -123,6 +123,7 @@ class SimApi:
             agent=asked.agent is not None,
             label=asked.turn.label,
             step=asked.turn.step,
+            stream=bool(body.get("stream")),
         )
         if isinstance(verdict, Refusal):
             return self._refuse(asked, verdict)
@@ -131,7 +132,7 @@ class SimApi:
         self.cache.begin(asked.prompt, self.now())
         ttfb = self.now() - asked.t
         found = verdict.headers | headers.common(_request_id(asked.number))
-        note = _Note(self, asked, reply, verdict.before, verdict.after, ttfb)
+        note = _Note(self, asked, reply, verdict.before, verdict.after, ttfb, kind=verdict.breaks)
         if body.get("stream"):
             return StreamingResponse(
                 self._stream(note), media_type="text/event-stream", headers=found
@@ -146,7 +147,12 @@ class SimApi:
         asked, outcome = note.asked, "aborted"
         parts = stream.events(note.reply, asked.usage, model=asked.model, number=asked.number)
         try:
-            for data, carried in parts:
+            for at, (data, carried) in enumerate(parts):
+                if note.kind is not None and at == stream.FIRST_WORDS:
+                    outcome = "broken"
+                    kind = refusals.KINDS[note.kind]
+                    yield stream.event(refusals.body(kind, kind.message, _request_id(asked.number)))
+                    return
                 if carried:
                     await asyncio.sleep(carried * self.config.s_per_token)
                     self.account.produced(asked.model, carried, self.now())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 CHUNK = 200
 """Characters of one delta."""
+FIRST_WORDS = 3
+"""Events until a reply's first words are out, and its first block is not."""
 
 
 def message(reply: Reply, usage: Usage, *, model: str, number: int) -> dict[str, Any]:
@@ -40,20 +42,20 @@ def message(reply: Reply, usage: Usage, *, model: str, number: int) -> dict[str,
 def events(reply: Reply, usage: Usage, *, model: str, number: int) -> Iterator[tuple[bytes, float]]:
     """Yield the stream's events, each with the output tokens it carries."""
     start = {**_start(model, number), "usage": usage_json(usage, 1)}
-    yield _event({"type": "message_start", "message": start}), 0.0
+    yield event({"type": "message_start", "message": start}), 0.0
     total = reply.output_tokens
     parts = list(_blocks(reply, number))
     length = sum(len(text) for _, _, text in parts) or 1
     for index, (block, delta, text) in enumerate(parts):
         yield (
-            _event({"type": "content_block_start", "index": index, "content_block": block}),
+            event({"type": "content_block_start", "index": index, "content_block": block}),
             0.0,
         )
         for at in range(0, len(text), CHUNK):
             piece = text[at : at + CHUNK]
             carried = total * len(piece) / length
             yield (
-                _event(
+                event(
                     {
                         "type": "content_block_delta",
                         "index": index,
@@ -62,11 +64,11 @@ def events(reply: Reply, usage: Usage, *, model: str, number: int) -> Iterator[t
                 ),
                 carried,
             )
-        yield _event({"type": "content_block_stop", "index": index}), 0.0
+        yield event({"type": "content_block_stop", "index": index}), 0.0
     end = {"stop_reason": stop_reason(reply), "stop_sequence": None}
     last = {"type": "message_delta", "delta": end, "usage": usage_json(usage, total)}
-    yield _event(last), 0.0
-    yield _event({"type": "message_stop"}), 0.0
+    yield event(last), 0.0
+    yield event({"type": "message_stop"}), 0.0
 
 
 def stop_reason(reply: Reply) -> str:
@@ -117,5 +119,6 @@ def _blocks(reply: Reply, number: int) -> Iterator[tuple[dict[str, Any], str, st
         yield block, "input_json", json.dumps(call.input)
 
 
-def _event(data: dict[str, Any]) -> bytes:
+def event(data: dict[str, Any]) -> bytes:
+    """Return a server-sent event."""
     return f"event: {data['type']}\ndata: {json.dumps(data)}\n\n".encode()
