@@ -16,6 +16,7 @@ export function register(on) {
   let waited = false // whether an agent already waited for the server to come up
   let changed = false // whether this session's retry and stall limits were changed
   let ownRetries = null // what its retry limit was before
+  const free = new Set() // turns whose request under way is left to the client's own retries
   let serial = 0
   const said = new Map() // by agent, what the client itself wrote last instead of an answer
 
@@ -30,13 +31,18 @@ export function register(on) {
   on('turn.step', async function* ($, e, next) {
     const agent = e.agentId || ''
     let lost = false // whether the server was gone when a failure was to be told
+    let own = false // whether the next attempt is left to the client's own retries
+    // A turn's next step means that its last one is over. Where the client fell back on another model, nobody says so.
+    if (free.delete(e.turnId) && !free.size && changed) {
+      try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
+    }
     for (let attempt = 0; ; attempt++) {
       const call = 'c' + (++serial) + '-' + String(e.turnId).slice(0, 8) + '-' + e.index
       let pass = null
       for (let tries = 0; ; ) {
         try {
           const answer = await $.mcp.call(SERVER, 'gate', {
-            op: 'ask', call, agent, model: String(e.model || ''), index: e.index || 0, attempt,
+            op: 'ask', call, turn: String(e.turnId), agent, model: String(e.model || ''), index: e.index || 0, attempt,
           })
           pass = answer.isError ? null : JSON.parse(answer.content[0].text)
         } catch {
@@ -70,8 +76,13 @@ export function register(on) {
         return yield* next(e)
       }
       if (!pass.id) return yield* next(e)
+      if (pass.own) own = true
 
       said.delete(agent)
+      if (own && changed) {
+        free.add(e.turnId)
+        try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
+      }
       const steps = next(e)
       const kept = [] // a failed attempt's chunks are not shown when it is sent again
       let began = false
@@ -93,6 +104,10 @@ export function register(on) {
       } catch (error) {
         try { await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id }) } catch { /* its lease expires */ }
         throw error
+      } finally {
+        if (free.delete(e.turnId) && !free.size && changed) {
+          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
+        }
       }
       // Also after a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
       const failed = result && !result.usage && !result.stopReason && !(result.toolUses || []).length
@@ -115,6 +130,7 @@ export function register(on) {
       } catch {
         again = null
       }
+      own = !!(again && again.own)
       if (again && again.again) continue
       if (!again && changed && !lost) {
         lost = true // one more time, with the client's own retries put back by the failing ask
@@ -127,11 +143,12 @@ export function register(on) {
   // A compaction's own request does not pass here: it keeps the person's retries.
   on('session.compact', async ($, e, next) => {
     if (!changed) return next(e)
+    free.add('compaction')
     try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
     try {
       return await next(e)
     } finally {
-      if (changed) {
+      if (free.delete('compaction') && !free.size && changed) {
         try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
       }
     }

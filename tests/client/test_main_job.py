@@ -144,6 +144,23 @@ def test_a_reply_that_breaks_off_and_is_refused_then_loses_nobody(
     assert (run["verdict"], run["completed"], run["launched"]) == ("complete", 2, 2)
 
 
+def test_a_client_that_has_another_model_falls_back_on_it_as_without_the_plugin(
+    client: Callable[[str], Path],
+) -> None:
+    """[P7] [§6 overload] Held until the first model is back, nobody would ever be done here."""
+    client("2.1.332")
+    fault = Fault(kind="overload", who="agents", family="opus-5-5")
+    api = replace(SEED_API, itpm=2_000_000, itpm_capacity=None, faults=(fault,))
+    other = ("--fallback-model", "claude-haiku-5-5")
+    spec = replace(SEED, kind="agent", agents=4, read_bytes=20_000, api=api, options=other)
+    with fanout(replace(spec, max_retries=None, timeout_s=100)) as result:
+        assert result.counts.delivered == result.counts.launched == 4, result.debug
+        run = manifest_of(result)
+        taken = {record.model for record in read_log(result.api_log) if record.outcome == "ok"}
+    assert taken == {"claude-opus-5-5", "claude-haiku-5-5"}, "the main thread's and the agents'"
+    assert (run["verdict"], run["completed"]) == ("complete", 4)
+
+
 def test_where_no_transcript_is_kept_refused_agents_are_brought_back_all_the_same(
     client: Callable[[str], Path],
 ) -> None:

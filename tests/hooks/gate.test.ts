@@ -182,6 +182,24 @@ test('when the server dies in the middle the request goes once more with the per
   expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
 })
 
+test('an attempt that is left to the client has the person\'s own retries, and no other has', async ($, on) => {
+  const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
+  server(on, { ask: [{ id: 'r1', set: SET }, { id: 'r2' }, { id: 'r3' }], refused: [{ again: true, own: true }, { again: true }] })
+  const during = []
+  let sends = 0
+  on('clock.sleep', () => ({ value: undefined }))
+  on('turn.step', async function* () {
+    during.push(env.CLAUDE_CODE_MAX_RETRIES)
+    if (++sends < 3) return FAILED
+    yield { kind: 'text', index: 0, text: 'done' }
+    return ANSWERED
+  })
+  const { result } = await step($)
+  expect(result.answer).toBe('done')
+  expect(during).toEqual(['0', '3', '0'])
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+})
+
 test('a leader tells when its reply begins, before it ends', async ($, on) => {
   const told = server(on, { ask: [{ id: 'r1', tell: true }] })
   client(on, [ANSWERED])

@@ -115,16 +115,16 @@ async def test_a_throttled_request_is_sent_again_and_the_number_in_its_text_is_b
 
 
 @pytest.mark.parametrize(
-    ("said", "cause", "again"),
+    ("said", "cause", "told"),
     [
-        ("API Error: Request rejected (429) · Rate limited", "throttle", True),
-        ("API Error: 529 Overloaded", "overload", True),
-        ("API Error: 401 invalid x-api-key", "auth", False),
-        ("You've hit your 5-hour limit · resets 5:49pm (UTC)", "quota", True),
+        ("API Error: Request rejected (429) · Rate limited", "throttle", {"again": True}),
+        ("API Error: 529 Overloaded", "overload", {"again": True, "own": True}),
+        ("API Error: 401 invalid x-api-key", "auth", {"again": False}),
+        ("You've hit your 5-hour limit · resets 5:49pm (UTC)", "quota", {"again": True}),
     ],
 )
 async def test_where_no_transcript_is_kept_the_clients_own_words_tell_why(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str, cause: str, *, again: bool
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, said: str, cause: str, told: dict[str, bool]
 ) -> None:
     """[P1] ``claude -p --no-session-persistence``: no agent may die of its first refusal there."""
     monkeypatch.setattr(evidence, "PATIENCE_S", float("inf"))
@@ -132,8 +132,55 @@ async def test_where_no_transcript_is_kept_the_clients_own_words_tell_why(
     async with Client(bench.server(PACELINE_PARK_MAX="48h")) as client, asyncio.timeout(SECONDS):
         pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
         answer = await gate(client, op="refused", id=pass_["id"], attempt=0, said=said)
-    assert answer == {"again": again}
+    assert answer == told
     assert [line["cause"] for line in bench.events("request.refused")] == [cause]
+
+
+async def test_a_turns_next_request_ends_the_one_before_it(bench: Bench) -> None:
+    """[I2] A client that falls back on another model never says how the last one ended.
+
+    Renewed for ever, it would be a probe that everybody waits for in vain.
+    """
+    async with Client(bench.server()) as client:
+
+        async def asks(call: str, turn: str, model: str = MODEL, index: int = 1) -> str:
+            told = {"agent": AGENT, "turn": turn, "model": model, "index": index}
+            return str((await gate(client, op="ask", call=call, **told))["id"])
+
+        first, other = await asks("c1", "t1"), await asks("c2", "t2")
+        second = await asks("c3", "t1", "claude-haiku-5", 2)
+        assert set(bench.ledger().reservations) == {other, second}
+        await gate(client, op="done", id=first, usage={"input_tokens": 5})
+    assert [line["id"] for line in bench.events("request.release")] == [first]
+
+
+async def test_a_session_that_falls_back_on_another_model_does_not_wait_for_the_overloaded_one(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[P7] [§6 overload] Each agent has to be refused by itself before its client falls back."""
+    monkeypatch.setattr(gate_module, "FIRST_SLICE_S", 0.3)
+    monkeypatch.setattr(gate_module, "SLICE_S", 0.3)
+    said = "API Error: 529 Overloaded"
+    bench.log(t=1.0, e="session.start", agent=None, transcript=str(bench.home / "none"), cwd="/p")
+    async with Client(bench.server()) as client, asyncio.timeout(SECONDS):
+
+        async def asks(call: str, turn: str, model: str = MODEL) -> dict[str, Any]:
+            told = {"agent": AGENT, "turn": turn, "model": model, "index": 1}
+            return await gate(client, op="ask", call=call, **told)
+
+        first = await asks("c1", "t1")
+        told = await gate(client, op="refused", id=first["id"], attempt=0, said=said)
+        assert told == {"again": True, "own": True}
+        while not (again := await asks("c2", "t1")).get("id"):
+            assert again["wait"], "nobody knows yet that there is another model"
+        assert "own" not in again
+        await asks("c3", "t1", "claude-haiku-5")
+        while not (other := await asks("c4", "t2")).get("id"):
+            assert other["wait"]
+        await gate(client, op="refused", id=other["id"], attempt=0, said=said)
+        while not (freed := await asks("c5", "t3")).get("id"):
+            assert freed["wait"]
+    assert (bool(freed["id"]), freed["own"]) == (True, True)
 
 
 async def test_where_a_transcript_is_kept_its_row_tells_more_than_its_text(bench: Bench) -> None:

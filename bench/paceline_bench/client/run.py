@@ -145,6 +145,7 @@ def _run(
         *("--output-format", "stream-json", "--verbose"),
         "--dangerously-skip-permissions",
         *("--debug-file", str(root / "debug.txt")),
+        *spec.options,
     ]
     if spec.plugin_dir:
         command += ["--plugin-dir", str(spec.plugin_dir)]

@@ -33,6 +33,7 @@ class Fanout:
         api: the simulated API.
         env: further variables for the client.
         state_dir: ``PACELINE_STATE_DIR``; one in the temporary home when None.
+        options: further options for the client.
         path: folders of PATH; those of python3, uv and sh when None.
         timeout_s: seconds after which the client and all it started are killed.
     """
@@ -51,6 +52,7 @@ class Fanout:
     api: Config = field(default_factory=Config)
     env: dict[str, str] = field(default_factory=dict)
     state_dir: Path | None = None
+    options: tuple[str, ...] = ()
     path: tuple[str, ...] | None = None
     timeout_s: float = 600.0
 

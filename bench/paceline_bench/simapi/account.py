@@ -87,6 +87,8 @@ class Account:
         """
         breaks: str | None = None
         for fault in self.config.faults:
+            if fault.family not in (None, family(model)):
+                continue
             if self._acts(fault, now, agent=agent, label=label, step=step):
                 if not (stream and KINDS[fault.kind].midway):
                     return self._refuse_by_schedule(fault, now)

@@ -26,6 +26,7 @@ class Fault:
         step: only requests of that step of their conversation (0 is the first); any when None.
         times: refusals at most for each label, however many agents try its work; any when None.
         labels: only requests of agents with these labels; any when None.
+        family: only requests to models of this family; any when None.
     """
 
     kind: str
@@ -36,6 +37,7 @@ class Fault:
     step: int | None = None
     times: int | None = None
     labels: tuple[str, ...] | None = None
+    family: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a kind nobody knows. ``ValueError`` names those there are."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paceline import settings as options
@@ -24,6 +24,7 @@ from paceline.errors import PacelineError
 from paceline.families import family_of
 from paceline.ledger import charge, refuse, settle
 from paceline.ledger.refuse import Refused
+from paceline.ledger.values import MAIN
 from paceline.ledger.verdicts import Drop, Grant, Usage
 from paceline_mcp.broker import evidence
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from paceline_mcp.broker.session import Session
 
 SLICE_S = 20.0
+LOOK_S = 0.2
 FIRST_SLICE_S = 2.0
 """The first slice is short, so that a person reads soon what is being waited for."""
 BEAT_S = 4.0
@@ -53,6 +55,16 @@ ENVIRONMENT = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request under way: the turn it belongs to, whose it is, its model, and when it went."""
+
+    turn: str
+    agent: str
+    model: str
+    at: float
+
+
 class GateDesk:
     """Answers the gate of one session.
 
@@ -69,9 +81,10 @@ class GateDesk:
         self.seen = 0.0
         self._beaten = 0.0
         self._told_fault = ""
+        self._falls_back = asyncio.Event()
         self.revivals: dict[str, int] = {}
         self._calls: dict[str, asyncio.Task[Grant | Drop | None]] = {}
-        self._sent: dict[str, tuple[str, str, float]] = {}
+        self._sent: dict[str, Sent] = {}
         self._held: set[str] = set()
         self._not_before: dict[str, float] = {}
         self._asked_at: dict[str, float] = {}
@@ -84,9 +97,18 @@ class GateDesk:
             self.session.beat()
 
     async def ask(
-        self, call: str, agent: str, model: str, index: int, attempt: int
+        self, call: str, turn: str, agent: str, model: str, index: int, attempt: int
     ) -> dict[str, Any]:
-        """Let one request go when its turn has come."""
+        """Let one request go when its turn has come.
+
+        Args:
+            call: the same while one request is asked for again.
+            turn: the client's id of what it works at; its requests follow one another.
+            agent: "" for the main thread.
+            model: that it goes to.
+            index: its place in the turn.
+            attempt: how often it was sent before.
+        """
         if not self.seen:
             self.seen = time.time()
             self.beat()
@@ -98,15 +120,25 @@ class GateDesk:
         task = self._calls.get(call)
         patience = SLICE_S if task is not None else min(FIRST_SLICE_S, SLICE_S)
         if task is None:
+            patience = min(LOOK_S, patience) if self._falls_back.is_set() else patience
+            await self._abandoned(turn, model)
             await self._take_over(agent)
             asked = self.session.ask_of(agent, model, index, time.time())
             asked["attempt"] = attempt
             asked["not_before"] = self._not_before.pop(agent, 0.0)
             if self.settings.mode == options.OBSERVE:
-                asked["cls"] = "main"
+                asked["cls"] = MAIN
             task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
-        done, _ = await asyncio.wait({task}, timeout=patience)
-        if not done:
+        await self._granted(task, patience)
+        if not task.done() and self._falls_back.is_set() and self._overloaded(call):
+            # Held, it would wait for a model that its client has another one for.
+            task.cancel()
+            await asyncio.wait({task})
+            asked = {**self.session.ask_of(agent, model, index, time.time()), "cls": MAIN}
+            task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
+            greeting["own"] = True
+            await self._granted(task, SLICE_S)
+        if not task.done():
             self._note_wait(call, agent, task)
             return {"wait": True, "note": self._note(), **greeting}
         self._calls.pop(call, None)
@@ -123,7 +155,7 @@ class GateDesk:
             # Parked, and not to be woken: it goes as it is and fails as it would have without us.
             return {"id": "", **greeting}
         now = time.time()
-        self._sent[verdict.reservation] = (agent, model, now)
+        self._sent[verdict.reservation] = Sent(turn, agent, model, now)
         self.session.append(
             "request.grant",
             agent,
@@ -149,6 +181,35 @@ class GateDesk:
             answer["note"] = "not paced: the ledger cannot be used. Type: paceline doctor"
         return answer
 
+    async def _granted(self, task: asyncio.Task[Any], patience: float) -> None:
+        """Wait for a call's turn, or until it is known that the client falls back."""
+        known = self._falls_back.is_set()
+        fell = asyncio.create_task(self._falls_back.wait())
+        waits = {task} if known else {task, fell}
+        await asyncio.wait(waits, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        fell.cancel()
+
+    def _overloaded(self, call: str) -> bool:
+        """Whether a call waits for the API to recover."""
+        wait = self.desk.waits.get(call)
+        return wait is not None and wait.why == "overload"
+
+    async def _abandoned(self, turn: str, model: str) -> None:
+        """Give back what the turn's request before this one held, if nobody said how it ended.
+
+        A client that falls back on another model leaves the request where it is (2.1.332).
+        """
+        gone = [one for one, sent in self._sent.items() if turn and sent.turn == turn]
+        for reservation in gone:
+            sent = self._sent.pop(reservation)
+            if sent.model != model:
+                self._falls_back.set()
+            self.desk.ended(reservation)
+            await self._quietly(
+                lambda led, now, one=reservation: settle.release(led, one, now, self.desk.policy)
+            )
+            self.session.append("request.release", sent.agent, time.time(), id=reservation)
+
     async def _take_over(self, agent: str) -> None:
         """Give back what a hook reserved for this very request before the gate was there."""
         self.session.refresh()
@@ -166,7 +227,7 @@ class GateDesk:
         self, reservation: str, usage: dict[str, Any] | None, model: str
     ) -> dict[str, Any]:
         """A request ended: settle with its usage, or at the estimate when there is none."""
-        agent, asked_model, _ = self._sent.pop(reservation, ("", model, 0.0))
+        sent = self._sent.pop(reservation, Sent("", "", model, 0.0))
         self.desk.ended(reservation)
         if usage is None:
             await self._quietly(lambda led, now: _spent(led, reservation, now, self.desk))
@@ -174,16 +235,16 @@ class GateDesk:
         counted = usage_of(usage)
         self.session.append(
             "request.settle",
-            agent,
+            sent.agent,
             time.time(),
             id=reservation,
-            model=str(usage.get("model") or asked_model),
+            model=str(usage.get("model") or sent.model),
             input=counted.input,
             cache_creation=counted.cache_creation,
             cache_read=counted.cache_read,
             output=counted.output,
         )
-        family = family_of(str(usage.get("model") or asked_model))
+        family = family_of(str(usage.get("model") or sent.model))
         await self._quietly(
             lambda led, now: charge.settle_as(
                 led, reservation, family, counted, now, self.desk.policy
@@ -192,18 +253,22 @@ class GateDesk:
         return {}
 
     async def refused(self, reservation: str, attempt: int, said: str = "") -> dict[str, Any]:
-        """A request came to nothing. Say whether to send the same one again.
+        """A request came to nothing. Say whether to send the same one again, and by whose retries.
 
         Args:
             reservation: the request's.
             attempt: how often it was sent before.
             said: what the client wrote to the conversation instead of an answer.
         """
-        agent, model, sent_at = self._sent.pop(reservation, ("", "", time.time()))
+        sent = self._sent.pop(reservation, Sent("", "", "", time.time()))
         self.desk.ended(reservation)
         now = time.time()
         found = await evidence.refusal_of(
-            lambda: self.session.transcript_of(agent), sent_at, now, said, kept=self.session.kept()
+            lambda: self.session.transcript_of(sent.agent),
+            sent.at,
+            now,
+            said,
+            kept=self.session.kept(),
         )
         if found is None:
             # Cut off by the person, or never sent: nothing was refused.
@@ -212,12 +277,12 @@ class GateDesk:
             )
             return {"again": False}
         self.session.append(
-            "request.refused", agent, now, id=reservation, attempt=attempt, **found.fields()
+            "request.refused", sent.agent, now, id=reservation, attempt=attempt, **found.fields()
         )
         answer = await self._quietly(
             lambda led, at: refuse.refuse(
                 led,
-                family_of(model),
+                family_of(sent.model),
                 as_ledger(found, attempt),
                 at,
                 self.desk.policy,
@@ -231,11 +296,12 @@ class GateDesk:
             return {"again": found.retryable}
         if not answer.again:
             return {"again": False}
-        self._not_before[agent] = answer.not_before
-        self.revivals[agent] = self.revivals.get(agent, 0) + 1
-        self.session.append(
-            "request.revived", agent, time.time(), id=reservation, n=self.revivals[agent]
-        )
+        self._not_before[sent.agent] = answer.not_before
+        revived = self.revivals[sent.agent] = self.revivals.get(sent.agent, 0) + 1
+        self.session.append("request.revived", sent.agent, time.time(), id=reservation, n=revived)
+        if found.cause == "overload":
+            # The client may have a model to fall back on; only its own retries ever get there.
+            return {"again": True, "own": True}
         return {"again": True}
 
     def _note(self) -> str:

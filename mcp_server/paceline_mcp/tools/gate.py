@@ -30,6 +30,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
     async def gate(
         op: Literal["ask", "began", "done", "refused"],
         call: str = "",
+        turn: str = "",
         id: str = "",  # noqa: A002 - the wire's name
         agent: str = "",
         model: str = "",
@@ -40,7 +41,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
     ) -> CallToolResult:
         desk = current().gate
         if op == "ask":
-            answer = await desk.ask(call, agent, model, index, attempt)
+            answer = await desk.ask(call, turn, agent, model, index, attempt)
         elif op == "began":
             answer = await desk.began(id)
         elif op == "done":
