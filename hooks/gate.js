@@ -12,12 +12,16 @@
 export function register(on) {
   const SERVER = 'plugin:paceline:paceline'
   const DEFAULT_RETRIES = '10' // the client's own default, put back where nothing was set before
+  const TICK_MS = 15000 // an answer takes 20 s at most (SLICE_S); a server that has none in three of these hangs,
+  const DEAF_MS = 120000 // and is not asked for so long
   let reached = false // whether the server ever answered
   let waited = false // whether an agent already waited for the server to come up
   let changed = false // whether this session's retry and stall limits were changed
   let ownRetries = null // what its retry limit was before
   const free = new Set() // turns whose request under way is left to the client's own retries
   let serial = 0
+  let tick = null // one clock for all that wait for an answer
+  let deafUntil = 0
   const said = new Map() // by agent, what the client itself wrote last instead of an answer
 
   on('session.append', async ($, e, next) => {
@@ -32,6 +36,19 @@ export function register(on) {
     const agent = e.agentId || ''
     let lost = false // whether the server was gone when a failure was to be told
     let own = false // whether the next attempt is left to the client's own retries
+    // Ask or tell the server something. Null when it cannot use it, or hangs; throws when it is not there.
+    const tell = async asked => {
+      if (Date.now() < deafUntil) return null
+      const answering = $.mcp.call(SERVER, 'gate', asked)
+      answering.catch(() => {})
+      for (let ticks = 0; ticks < 3; ticks++) {
+        if (!tick) tick = $.clock.sleep(TICK_MS).then(() => { tick = null })
+        const answer = await Promise.race([answering, tick])
+        if (answer) return answer.isError ? null : JSON.parse(answer.content[0].text)
+      }
+      deafUntil = Date.now() + DEAF_MS
+      return null
+    }
     // A turn's next step means that its last one is over. Where the client fell back on another model, nobody says so.
     if (free.delete(e.turnId) && !free.size && changed) {
       try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
@@ -41,10 +58,9 @@ export function register(on) {
       let pass = null
       for (let tries = 0; ; ) {
         try {
-          const answer = await $.mcp.call(SERVER, 'gate', {
+          pass = await tell({
             op: 'ask', call, turn: String(e.turnId), agent, model: String(e.model || ''), index: e.index || 0, attempt,
           })
-          pass = answer.isError ? null : JSON.parse(answer.content[0].text)
         } catch {
           pass = null
           // A server that is still starting: an agent waits for it, once in a session and not for long.
@@ -95,14 +111,14 @@ export function register(on) {
             if (step.value && step.value.kind === 'engine') { kept.push(step.value); continue }
             began = true
             if (pass.tell) {
-              try { await $.mcp.call(SERVER, 'gate', { op: 'began', id: pass.id }) } catch { /* followers time out */ }
+              try { await tell({ op: 'began', id: pass.id }) } catch { /* followers time out */ }
             }
             while (kept.length) yield kept.shift()
           }
           yield step.value
         }
       } catch (error) {
-        try { await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id }) } catch { /* its lease expires */ }
+        try { await tell({ op: 'done', id: pass.id }) } catch { /* its lease expires */ }
         throw error
       } finally {
         if (free.delete(e.turnId) && !free.size && changed) {
@@ -114,7 +130,7 @@ export function register(on) {
       if (!failed || (next.signal && next.signal.aborted)) {
         const usage = (result && result.usage) || null
         try {
-          await $.mcp.call(SERVER, 'gate', { op: 'done', id: pass.id, usage, model: String(e.model || '') })
+          await tell({ op: 'done', id: pass.id, usage, model: String(e.model || '') })
         } catch { /* its lease expires */ }
         while (kept.length) yield kept.shift()
         return result
@@ -123,10 +139,7 @@ export function register(on) {
       for (let tries = 0; !said.has(agent) && tries < 10; tries++) await $.clock.sleep(20)
       let again = null
       try {
-        const answer = await $.mcp.call(SERVER, 'gate', {
-          op: 'refused', id: pass.id, attempt, said: said.get(agent) || '',
-        })
-        again = answer.isError ? null : JSON.parse(answer.content[0].text)
+        again = await tell({ op: 'refused', id: pass.id, attempt, said: said.get(agent) || '' })
       } catch {
         again = null
       }

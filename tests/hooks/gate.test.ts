@@ -22,11 +22,14 @@ function server(on, script) {
   return told
 }
 
+const isTick = e => JSON.stringify(e).includes('15000')
+
 // A client whose requests end as `outcomes` say, in order; returns how often one was sent.
-// `asleep` is what happens while the gate sleeps; null leaves the clock to the test.
+// `asleep` is what happens while the gate sleeps; null leaves the clock to the test. Answers come at once here, so
+// that the clock for those that do not never ticks.
 function client(on, outcomes, asleep = () => {}) {
   const sent = []
-  if (asleep) on('clock.sleep', async () => ({ value: await asleep() }))
+  if (asleep) on('clock.sleep', async (_, e) => ({ value: await (isTick(e) ? new Promise(() => {}) : asleep()) }))
   on('turn.step', async function* () {
     sent.push(outcomes[Math.min(sent.length, outcomes.length - 1)])
     const outcome = sent[sent.length - 1]
@@ -198,6 +201,18 @@ test('an attempt that is left to the client has the person\'s own retries, and n
   expect(result.answer).toBe('done')
   expect(during).toEqual(['0', '3', '0'])
   expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+})
+
+test('a server that hangs holds nobody for long, and is not asked again at once', async ($, on) => {
+  let asked = 0
+  on('mcp.call', () => { asked++; return new Promise(() => {}) })
+  const sent = client(on, [ANSWERED], null)
+  on('clock.sleep', async () => ({ value: undefined }))
+  const { result } = await step($)
+  await step($)
+  expect(result.answer).toBe('done')
+  expect(sent.length).toBe(2)
+  expect(asked).toBe(1)
 })
 
 test('a leader tells when its reply begins, before it ends', async ($, on) => {

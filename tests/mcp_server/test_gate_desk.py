@@ -20,6 +20,7 @@ from paceline_mcp.broker import Desk, evidence
 from paceline_mcp.broker import gate as gate_module
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gate_talk import Bench
@@ -186,9 +187,9 @@ async def test_a_session_that_falls_back_on_another_model_does_not_wait_for_the_
 async def test_where_a_transcript_is_kept_its_row_tells_more_than_its_text(bench: Bench) -> None:
     """A row has the fields; the text is the last resort."""
     bench.transcript()
-    bench.agent_row(AGENT, stamped(THROTTLED))
     async with Client(bench.server()) as client:
         pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        bench.agent_row(AGENT, stamped(THROTTLED))
         await gate(client, op="refused", id=pass_["id"], attempt=0, said="API Error: 529 Over")
     assert [line["cause"] for line in bench.events("request.refused")] == ["throttle"]
 
@@ -299,6 +300,30 @@ async def test_many_waiting_calls_are_one_transaction_a_tick(
         answers = await asyncio.wait_for(asyncio.gather(*asks), SECONDS)
     assert sum(bool(answer.get("wait")) for answer in answers) >= 30
     assert transactions < 20
+
+
+async def holds(bench: Bench, so: Callable[[set[str]], bool]) -> None:
+    """Wait until the ledger holds reservations like ``so``; the caller bounds it."""
+    while not so(set(bench.ledger().reservations)):  # noqa: ASYNC110 - another process' file
+        await asyncio.sleep(0.01)
+
+
+async def test_a_grant_that_nobody_comes_for_is_given_back(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[I2] Whoever waited was interrupted meanwhile; renewed for ever, its tokens were lost."""
+    monkeypatch.setattr(gate_module, "FIRST_SLICE_S", 0.1)
+    monkeypatch.setattr(gate_module, "FORGET_S", 4.0)
+    bench.tell(600_000, 10_000)
+    told = {"op": "ask", "agent": AGENT, "model": MODEL}
+    async with Client(bench.server()) as client, asyncio.timeout(SECONDS):
+        first = await gate(client, call="c1", index=0, **told)
+        await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+        assert (await gate(client, call="c2", index=1, **told))["wait"]
+        await holds(bench, lambda ids: len(ids) == 1)
+        await holds(bench, lambda ids: not ids)
+        totals = bench.ledger().totals
+    assert totals.released > 0
 
 
 async def test_a_ledger_that_cannot_be_used_holds_nobody(bench: Bench) -> None:

@@ -114,6 +114,11 @@ class Desk:
         """A request is no longer under way: its reservation is not renewed any more."""
         self._under_way.discard(reservation)
 
+    def give_back(self, reservation: str) -> None:
+        """A request that was granted never goes."""
+        self.ended(reservation)
+        self._later(lambda led, now: settle.release(led, reservation, now, self.policy))
+
     def _later(self, change: Change) -> None:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         future.add_done_callback(lambda f: f.cancelled() or f.exception())
@@ -177,10 +182,8 @@ class Desk:
             if isinstance(verdict, Grant):
                 self._under_way.add(verdict.reservation)
             future.set_result(verdict)
-        elif isinstance(verdict, Grant):
-            # Its call was cancelled while the transaction ran.
-            reservation = verdict.reservation
-            self._later(lambda led, now: settle.release(led, reservation, now, self.policy))
+        elif isinstance(verdict, Grant):  # its call was cancelled while the transaction ran
+            self.give_back(verdict.reservation)
 
     def _transact(
         self, changes: list[Change], waiting: dict[str, dict[str, Any]], under_way: list[str]

@@ -42,6 +42,8 @@ BEAT_S = 4.0
 """Seconds between signs of life; a hook takes one for good for 20."""
 FORGET_S = 30.0
 """A call that is not asked again for this long after a slice is over: its request was cancelled."""
+LONGEST_S = 3600.0
+"""A request that nobody told the end of for so long is over: its reservation is left to expire."""
 UNKNOWN_TRIES = 10
 """The client itself tries 10 times; a failure of unknown cause is tried as often, not for ever."""
 STALL_MS = 7 * 86_400_000
@@ -95,6 +97,9 @@ class GateDesk:
         if self.seen and now - self._beaten >= BEAT_S:
             self._beaten = now
             self.session.beat()
+            for reservation, sent in self._sent.items():
+                if time.time() - sent.at > LONGEST_S:
+                    self.desk.ended(reservation)
 
     async def ask(
         self, call: str, turn: str, agent: str, model: str, index: int, attempt: int
@@ -328,7 +333,8 @@ class GateDesk:
     def _forget(self, call: str, task: asyncio.Task[Any]) -> None:
         if self._calls.get(call) is task and time.time() - self._asked_at[call] >= FORGET_S - 1.0:
             self._calls.pop(call, None)
-            task.cancel()
+            if not task.cancel() and isinstance(task.result(), Grant):  # granted to nobody
+                self.desk.give_back(task.result().reservation)
 
     async def _quietly(self, change: Any) -> Any:
         try:
