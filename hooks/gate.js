@@ -8,6 +8,7 @@
 //   kind "engine"; calling it again sends the same request again, and the agent lives on
 // - why a request failed is told by a row that the client then appends to the conversation: `session.append` with a
 //   message of the model "<synthetic>", also where no transcript is kept (`--no-session-persistence`)
+// - an hook event's `session_id` is told by `classic.SessionStart` only; it changes with /clear, the server does not
 // - `$` must not be handed to a function, and names of variables must be literals: else it does not load
 export function register(on) {
   const SERVER = 'plugin:paceline:paceline'
@@ -20,9 +21,15 @@ export function register(on) {
   let ownRetries = null // what its retry limit was before
   const free = new Set() // turns whose request under way is left to the client's own retries
   let serial = 0
+  let session = '' // which one this is: after /clear or /resume the server's environment still names the last one
   let tick = null // one clock for all that wait for an answer
   let deafUntil = 0
   const said = new Map() // by agent, what the client itself wrote last instead of an answer
+
+  on('classic.SessionStart', async ($, e, next) => {
+    session = String(e.session_id || '')
+    return next(e)
+  })
 
   on('session.append', async ($, e, next) => {
     if (e.origin && e.origin.kind === 'model' && e.origin.model === '<synthetic>') {
@@ -59,7 +66,8 @@ export function register(on) {
       for (let tries = 0; ; ) {
         try {
           pass = await tell({
-            op: 'ask', call, turn: String(e.turnId), agent, model: String(e.model || ''), index: e.index || 0, attempt,
+            op: 'ask', call, session, turn: String(e.turnId), agent, model: String(e.model || ''), index: e.index || 0,
+            attempt,
           })
         } catch {
           pass = null

@@ -11,6 +11,7 @@ import pytest
 from mcp import Client
 
 from gate_talk import FAMILY, MODEL, SESSION, called, gate
+from paceline import jsonl, paths
 from paceline.errors import StateError
 from paceline.ledger.admit import enqueue, tick
 from paceline.ledger.store import FileStore
@@ -387,6 +388,24 @@ async def test_the_hooks_see_that_a_gate_is_alive_and_that_it_has_gone(bench: Be
         await gate(client, op="ask", call="c1", agent="", model=MODEL, index=0)
         assert gate_alive(bench.state, SESSION, time.time())
     assert not gate_alive(bench.state, SESSION, time.time())
+
+
+async def test_a_cleared_session_goes_on_under_its_new_id(bench: Bench) -> None:
+    """[P2] [P5] Hooks go by the new one: seeing no gate there, they paced all of it once more."""
+    from paceline_hooks.presence import gate_alive
+
+    new = SESSION[::-1]
+    told = {"op": "ask", "model": MODEL, "agent": ""}
+    async with Client(bench.server()) as client:
+        await gate(client, call="c1", session=SESSION, index=0, **told)
+        assert gate_alive(bench.state, SESSION, time.time())
+        await gate(client, call="c2", session=new, index=0, **told)
+        assert gate_alive(bench.state, new, time.time())
+        assert not gate_alive(bench.state, SESSION, time.time())
+        await gate(client, call="c3", session="../x", index=1, **told)
+    lines, _ = jsonl.read(paths.events_file(bench.state, new))
+    assert [line["e"] for line in lines if line["e"] == "request.grant"] == ["request.grant"] * 2
+    assert len(bench.events("request.grant")) == 1
 
 
 async def test_a_person_is_never_queued_behind_agents(bench: Bench) -> None:

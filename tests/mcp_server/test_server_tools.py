@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from mcp import Client
 
 from gate_talk import FAMILY, MODEL, SESSION, called
+from paceline import jsonl, paths
 
 if TYPE_CHECKING:
     from gate_talk import Bench
@@ -152,6 +153,25 @@ async def test_the_agent_that_calls_is_found_by_its_tool_use(bench: Bench) -> No
         )
     assert result.structured_content is not None
     assert result.structured_content["agent"] == agent
+
+
+async def test_a_call_that_stands_in_another_sessions_log_tells_which_session_it_is_now(
+    bench: Bench,
+) -> None:
+    """[P5] After ``/clear``: a manifest of the session before would be the wrong one."""
+    new, agent = SESSION[::-1], "a0123456789abcdef"
+    paths.make_private(paths.session_dir(bench.state, new))
+    log = paths.events_file(bench.state, new)
+    line = {"t": 2.0, "e": "tool.before", "agent": agent, "tool": "mcp", "id": "toolu_8"}
+    jsonl.append(log, line)
+    async with Client(bench.server()) as client:
+        for tool_use, caller in (("toolu_none", ""), ("../toolu_8", ""), ("toolu_8", agent)):
+            meta: Any = {"claudecode/toolUseId": tool_use}
+            result = await client.call_tool("budget_status", {}, meta=meta)
+            assert result.structured_content is not None
+            assert result.structured_content["agent"] == caller
+        await called(client, "reserve_budget", input_tokens=10, model=MODEL)
+    assert any(row.session == new for row in bench.ledger().reservations.values())
 
 
 async def test_a_session_without_a_fan_out_is_complete_and_has_nothing_to_requeue(

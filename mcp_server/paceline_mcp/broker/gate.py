@@ -91,6 +91,12 @@ class GateDesk:
         self._not_before: dict[str, float] = {}
         self._asked_at: dict[str, float] = {}
 
+    def follow(self, session: str) -> None:
+        """Go on in another session of the same client: it was cleared, or another one resumed."""
+        if self.session.move(session):
+            self._beaten = 0.0
+            self.beat()
+
     def beat(self) -> None:
         """Keep the hooks informed that a gate is alive, once one was seen; not at every tick."""
         now = time.monotonic()

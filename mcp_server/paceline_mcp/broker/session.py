@@ -26,14 +26,29 @@ class Session:
 
     def __init__(self, state: str, session: str, env: Mapping[str, str]) -> None:
         self.state = state
-        self.id = session
         self.env = env
+        self.project = asking.project_of(env.get("CLAUDE_PROJECT_DIR", ""))
+        self._begin(session)
+
+    def _begin(self, session: str) -> None:
+        self.id = session
         self.contexts = Contexts()
         self.transcript = ""
-        self.project = asking.project_of(env.get("CLAUDE_PROJECT_DIR", ""))
         self.calls: dict[str, str] = {}
-        self._log = paths.events_file(state, session)
+        self._log = paths.events_file(self.state, session)
         self._offset = 0
+
+    def move(self, session: str) -> bool:
+        """Go on with another session's log. False where it is this one, or no session's id.
+
+        A client keeps its servers when its session is cleared or another one resumed, and each of
+        those has an id of its own, which hooks go by.
+        """
+        if session == self.id or not paths.is_id(session):
+            return False
+        self.quiet()
+        self._begin(session)
+        return True
 
     def refresh(self) -> None:
         """Fold what hooks and this server appended since the last time."""

@@ -30,6 +30,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
     async def gate(
         op: Literal["ask", "began", "done", "refused"],
         call: str = "",
+        session: str = "",
         turn: str = "",
         id: str = "",  # noqa: A002 - the wire's name
         agent: str = "",
@@ -40,6 +41,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         said: str = "",
     ) -> CallToolResult:
         desk = current().gate
+        desk.follow(session)
         if op == "ask":
             answer = await desk.ask(call, turn, agent, model, index, attempt)
         elif op == "began":
