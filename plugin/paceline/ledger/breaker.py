@@ -34,7 +34,7 @@ def closed_until(
     """Return until when a request has to wait because of it, or None when it may go."""
     if breaker.until <= 0:
         return None
-    if breaker.until - now > _longest(breaker.window) + AFTER_RESET_S:
+    if _is_absurd(breaker, now):
         # The clock was set back since: as absurd as if it had been told now. One probe will tell.
         return now + PROBE_POLL_S if breaker.probe in reservations else None
     if now < breaker.until:
@@ -78,10 +78,9 @@ def open_quota(breaker: Breaker, resets_at: float | None, window: str, now: floa
     else:
         until = now + min(UNKNOWN_QUOTA_S * 2.0 ** min(breaker.step, 8), UNKNOWN_QUOTA_MAX_S)
         breaker.step = min(breaker.step + 1, 8)
-    better = breaker.cause == "quota" and breaker.told >= told and breaker.until >= until
-    if not better:
-        breaker.until, breaker.told = until, told
-    breaker.cause, breaker.window, breaker.opened = "quota", window, now
+    if not _is_better(breaker, until, now, told=told):
+        breaker.until, breaker.told, breaker.window = until, told, window
+    breaker.cause, breaker.opened = "quota", now
 
 
 def open_overload(breaker: Breaker, now: float, sent_at: float) -> None:
@@ -94,6 +93,17 @@ def open_overload(breaker: Breaker, now: float, sent_at: float) -> None:
     breaker.until = now + _backoff(breaker.step)
     breaker.cause, breaker.window, breaker.opened, breaker.told = "overload", "", now, False
     breaker.step = min(breaker.step + 1, 8)
+
+
+def _is_better(breaker: Breaker, until: float, now: float, *, told: bool) -> bool:
+    """Whether the end that is known is to be kept: an absurd one would close it for good."""
+    known = breaker.cause == "quota" and not _is_absurd(breaker, now)
+    return known and breaker.told >= told and breaker.until >= until
+
+
+def _is_absurd(breaker: Breaker, now: float) -> bool:
+    """Whether it would end later than its window can be long: the clock was set back since."""
+    return breaker.until - now > _longest(breaker.window) + AFTER_RESET_S
 
 
 def _longest(window: str) -> float:
