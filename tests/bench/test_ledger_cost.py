@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from paceline.ledger import history
 from paceline.ledger.store import FileStore
 from paceline_bench import hidden_limit, ledger_cost
 
@@ -18,7 +19,7 @@ def test_the_file_measured_is_that_of_forty_agents(tmp_path: Path) -> None:
     ledger_cost.fill(store)
     ledger = store.snapshot()
     assert len(ledger.tickets) + len(ledger.reservations) == ledger_cost.AGENTS
-    assert len(ledger.families[ledger_cost.FAMILY].learner.sent) >= 150
+    assert len(history.rows(ledger.families[ledger_cost.FAMILY].learner)) >= 150
 
 
 @pytest.mark.parametrize("pace", ["busy", "hammer"])

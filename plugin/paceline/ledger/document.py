@@ -1,13 +1,14 @@
 """The JSON of a ledger: strict both ways, since one bad number in it would stop every agent.
 
 Written and read some dozens of times a second with some hundred records in it, so records of a kind
-stand in tables, which are half the size and are checked a column at a time.
+stand in tables, which are half the size and are checked a column at a time. A column that holds
+nothing but the field's default is left out; a reader takes a missing one for that.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import fields  # noqa: TID253 - off the hook's fast path
+from dataclasses import MISSING, fields  # noqa: TID253 - off the hook's fast path
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Generic, TypeVar  # noqa: TID253 - off the hook's fast path
 
@@ -94,10 +95,7 @@ def _ledger(data: Mapping[str, Any]) -> Ledger:
         defaults={d: _BUCKET.made(b) for d, b in data["defaults"].items()},
         shares=_SHARE.read_keyed(data["shares"]),
         prefixes=_PREFIX.read_keyed(data["prefixes"]),
-        corrections={
-            kind: tuple(_number(ratio) for ratio in ratios)
-            for kind, ratios in data["corrections"].items()
-        },
+        corrections={kind: _ratios(ratios) for kind, ratios in data["corrections"].items()},
         totals=_TOTALS.made(data["totals"]),
         kept={k: v for k, v in data.items() if k not in _KNOWN},
         expiry=math.inf,
@@ -164,6 +162,12 @@ def _flag(value: Any) -> bool:
     return value
 
 
+def _ratios(value: Any) -> tuple[float, ...]:
+    if value and _COLUMNS["float"](value):
+        return tuple(value)
+    return tuple(_number(ratio) for ratio in value)
+
+
 def _amounts(value: Any) -> dict[str, float]:
     amounts = {dimension: _number(cost) for dimension, cost in value.items()}
     if not _are_amounts(amounts):
@@ -228,6 +232,11 @@ class _Record(Generic[T]):
         self.kinds = {field.name: str(field.type) for field in fields(cls)}  # type: ignore[arg-type]  # only called with dataclasses
         self.names = tuple(self.kinds)
         self.checks = {name: _CHECKS[kind] for name, kind in self.kinds.items()}
+        self.defaults = {
+            field.name: field.default
+            for field in fields(cls)  # type: ignore[arg-type]  # only called with dataclasses
+            if field.default is not MISSING
+        }
         self.get = attrgetter(*self.names)
 
     def plain(self, value: T) -> dict[str, Any]:
@@ -241,22 +250,32 @@ class _Record(Generic[T]):
 
     def table(self, values: Iterable[T]) -> dict[str, Any]:
         """Return many as a table."""
-        return {"columns": self.names, "rows": [*map(self.get, values)]}
+        return self._table({}, values)
 
     def keyed(self, values: Mapping[str, T]) -> dict[str, Any]:
         """Return many by key as a table with the key before them."""
-        return {
-            "columns": ("key", *self.names),
-            "rows": [(k, *self.get(v)) for k, v in values.items()],
-        }
+        return self._table({"key": tuple(values)}, values.values())
+
+    def _table(self, before: dict[str, tuple[Any, ...]], values: Iterable[T]) -> dict[str, Any]:
+        columns = dict(zip(self.names, zip(*map(self.get, values), strict=True), strict=False))
+        if not columns:
+            return {"columns": (*before, *self.names), "rows": []}
+        said = {**before, **{n: col for n, col in columns.items() if not self._is_default(n, col)}}
+        return {"columns": tuple(said), "rows": [*zip(*said.values(), strict=True)]}
+
+    def _is_default(self, name: str, column: tuple[Any, ...]) -> bool:
+        return name in self.defaults and column.count(self.defaults[name]) == len(column)
 
     def read(self, data: Mapping[str, Any]) -> list[T]:
         """Return the records of a table."""
         columns, rows = data["columns"], data["rows"]
         if not rows:
             return []
-        if tuple(columns) == self.names and self._are_right([*zip(*rows, strict=True)]):
-            return [self.cls(*row) for row in rows]
+        found = dict(zip(columns, zip(*rows, strict=True), strict=True))
+        if found.keys() <= self.checks.keys() and self._are_right(found):
+            rest = {name: (value,) * len(rows) for name, value in self.defaults.items()}
+            whole = {**rest, **found}
+            return [*map(self.cls, *map(whole.__getitem__, self.names))]
         return [self.made(dict(zip(columns, row, strict=True))) for row in rows]
 
     def read_keyed(self, data: Mapping[str, Any]) -> dict[str, T]:
@@ -267,10 +286,9 @@ class _Record(Generic[T]):
         rest = {"columns": data["columns"][1:], "rows": [row[1:] for row in data["rows"]]}
         return dict(zip(keys, self.read(rest), strict=True))
 
-    def _are_right(self, columns: list[tuple[Any, ...]]) -> bool:
+    def _are_right(self, columns: Mapping[str, tuple[Any, ...]]) -> bool:
         """Whether all values are what their fields must be, without a look at each."""
-        kinds = zip(self.kinds.values(), columns, strict=True)
-        return all(_COLUMNS[kind](column) for kind, column in kinds)
+        return all(_COLUMNS[self.kinds[name]](column) for name, column in columns.items())
 
 
 _BUCKET = _Record(Bucket)

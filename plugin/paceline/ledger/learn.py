@@ -26,13 +26,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
+from paceline.ledger import history
+
 if TYPE_CHECKING:
     from paceline.ledger.values import Learner
 
-KEEP = 160
-"""Requests remembered."""
-KEEP_S = 900.0
-"""Seconds they are remembered for."""
 STRETCH_S = 5.0
 """Seconds a stretch has at least: arrival is only known to a second or two."""
 FIRST_S = 15.0
@@ -83,28 +81,18 @@ def sent(
     learner: Learner, reservation: str, tokens: float, now: float, *, waited: bool = False
 ) -> None:
     """Note a request that goes now; it counts as accepted until it is refused."""
-    learner.sent.append([now, tokens, 1, reservation, int(waited)])
-    oldest = now - KEEP_S
-    cut = max(0, len(learner.sent) - KEEP)
-    while cut < len(learner.sent) and learner.sent[cut][0] < oldest:
-        cut += 1
-    if cut:
-        del learner.sent[:cut]
+    history.note(learner, [now, tokens, 1, reservation, int(waited)])
 
 
 def settled(learner: Learner, reservation: str, tokens: float, now: float) -> None:
     """Correct a request by what it really counted, and raise the pace if it may rise."""
     for row in reversed(learner.sent):
         if row[3] == reservation:
-            row[1], row[3] = tokens, ""  # nobody asks for it again, and the file is the smaller
+            row[1], row[3] = tokens, ""
             learner.calm += row[4]
             break
+    history.put_by(learner)
     rise(learner, now)
-
-
-def last_sent(learner: Learner) -> float:
-    """Return when the last request went, or the last was refused; 0.0 when none is known."""
-    return float(learner.sent[-1][0]) if learner.sent else 0.0
 
 
 def withdrawn(learner: Learner, reservation: str) -> None:
@@ -132,6 +120,20 @@ def refused(
         told: the rate somebody told, tokens a second. With one, only a proven upper bound below
             it slows the pace: one unlucky refusal must not.
     """
+    history.take_apart(learner)
+    fresh = _refused(learner, reservation, tokens, sent_at, now, told)
+    history.put_by(learner)
+    return fresh
+
+
+def _refused(
+    learner: Learner,
+    reservation: str,
+    tokens: float,
+    sent_at: float,
+    now: float,
+    told: float | None,
+) -> bool:
     _note_refusal(learner, reservation, tokens, now)
     learner.calm = 0
     _count(learner, sent_at, now)
@@ -184,11 +186,11 @@ def _remember(learner: Learner, went: float, now: float) -> None:
 def _note_refusal(learner: Learner, reservation: str, tokens: float, now: float) -> None:
     for row in learner.sent:
         if row[3] == reservation:
-            row[0], row[1], row[2] = now, tokens, 0
+            row[0], row[1], row[2], row[3] = now, tokens, 0, ""
             break
     else:
         if tokens > 0:  # of nothing known, nothing can be learned
-            learner.sent.append([now, tokens, 0, reservation, 0])
+            learner.sent.append([now, tokens, 0, "", 0])
     learner.sent.sort(key=lambda row: float(row[0]))
     if grown(learner, CALM) > UNUSED:
         learner.sent[:] = [row for row in learner.sent if row[0] >= now - UNUSED_S]
@@ -217,7 +219,7 @@ def achieved(learner: Learner, now: float) -> float:
 
     0.0 when nothing was accepted in the last minute.
     """
-    taken = [(row[0], row[1]) for row in learner.sent if row[2] and row[0] >= now - 60.0]
+    taken = [(row[0], row[1]) for row in history.rows(learner) if row[2] and row[0] >= now - 60.0]
     if not taken:
         return 0.0
     tokens = float(sum(size for _, size in taken))
@@ -226,7 +228,7 @@ def achieved(learner: Learner, now: float) -> float:
 
 def bounds(learner: Learner) -> tuple[float | None, float | None]:
     """Return the lower and the upper bound of the rate that the evidence allows."""
-    rows = learner.sent
+    rows = history.rows(learner)
     total = 0.0
     before: list[float] = []
     for row in rows:
@@ -266,7 +268,7 @@ def level(
         requests: count requests instead of their tokens.
     """
     left, last = capacity, None
-    for t, tokens, ok, _, _ in learner.sent:
+    for t, tokens, ok, _, _ in history.rows(learner):
         if last is not None:
             left = min(capacity, left + per_s * max(0.0, t - last))
         last = t
@@ -279,7 +281,7 @@ def _burst(learner: Learner, rate: float | None) -> float:
     """Return the largest burst accepted on top of ``rate``: a lower bound of the capacity."""
     best = run = 0.0
     last = None
-    for t, tokens, ok, _, _ in learner.sent:
+    for t, tokens, ok, _, _ in history.rows(learner):
         if last is not None:
             run = max(0.0, run - (rate or 0.0) * (t - last))
         last = t

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
-from paceline.ledger import learn, levels, order, prefix
+from paceline.ledger import history, learn, levels, order, prefix
 from paceline.ledger.belief import check_number
 from paceline.ledger.verdicts import Policy
 
@@ -78,8 +78,7 @@ def _shift(ledger: Ledger, by: float) -> None:
         for bucket in family.buckets.values():
             bucket.at += by
             bucket.told_at += by
-        for row in family.learner.sent:
-            row[0] += by
+        history.shift(family.learner, by)
         family.learner.high_at += by
         family.learner.cut_at += by
         family.learner.moved_at += by

@@ -50,7 +50,8 @@ class Learner:
     """What accepted and refused requests say of an input limit (see ``learn``).
 
     Attributes:
-        sent: ``[t, tokens, accepted (1 or 0), reservation id]``, oldest first, bounded.
+        sent: rows of ``history``, oldest first: the newest request and those not settled yet.
+        past: the others as one text, bounded (``history``).
         pace: tokens a second to go at, or None while nothing was refused.
         burst: the largest burst that was accepted on top of the pace, in tokens.
         high: the lowest upper bound of the rate, tokens a second, or None.
@@ -65,6 +66,7 @@ class Learner:
     """
 
     sent: list[list[Any]] = field(default_factory=list)
+    past: str = ""
     pace: float | None = None
     burst: float | None = None
     high: float | None = None

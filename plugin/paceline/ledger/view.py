@@ -6,7 +6,7 @@ from dataclasses import dataclass, field  # noqa: TID253 - off the hook's fast p
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.ledger import bucket as buckets
-from paceline.ledger import learn, levels
+from paceline.ledger import history, learn, levels
 from paceline.ledger.values import DIMENSIONS
 
 if TYPE_CHECKING:
@@ -111,5 +111,5 @@ def view_of(ledger: Ledger, name: str, now: float, policy: Policy) -> View:
     overdue = float("inf")
     bucket = family.buckets.get("input")
     if name not in ledger.going and bucket is not None and bucket.limit is None:
-        overdue = learn.last_sent(family.learner) + learn.SLOWEST_S
+        overdue = history.newest(family.learner) + learn.SLOWEST_S
     return View(name, rates, left, None, overdue)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from paceline import jsonl
 from paceline.errors import PacelineError
-from paceline.ledger import refuse, settle
+from paceline.ledger import history, refuse, settle
 from paceline.ledger.document import VERSION, DamagedError, from_json, to_json
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import (
@@ -235,6 +236,32 @@ def test_fields_an_older_version_did_not_write_have_their_defaults() -> None:
     read = from_json(data)
     assert read.tickets["b"].lease == Ticket.__dataclass_fields__["lease"].default
     assert read.reservations.keys() == ledger.reservations.keys()
+
+
+def test_a_version_that_writes_every_column_and_every_request_is_read_the_same() -> None:
+    """Two versions of the plugin share the file: what is left out may be there, and reverse."""
+    ledger = limited()
+    for n in range(5):
+        grant = take(ledger, f"a{n}", T0 + n, 9_000.0)
+        settle.settle(ledger, grant.reservation, Usage(input=8_000.0), T0 + n + 0.5, EXACT)
+    ask(ledger, "b", T0 + 5.0, 90_000.0)
+    short = to_json(ledger)
+    assert "deadline" not in short["tickets"]["columns"]
+    columns, (row,) = short["tickets"]["columns"], short["tickets"]["rows"]
+    said = dict(zip(columns, row, strict=True))
+    every = {f.name: said.get(f.name, f.default) for f in fields(Ticket)}
+    learner = {**short["families"][FAMILY]["learner"], "past": ""}
+    learner["sent"] = [[T0 + n, 8_000.0, 1, "", 0] for n in range(5)]
+    family = {**short["families"][FAMILY], "learner": learner}
+    whole = {
+        **short,
+        "tickets": {"columns": list(every), "rows": [list(every.values())]},
+        "families": {**short["families"], FAMILY: family},
+    }
+    read, same = from_json(whole), from_json(short)
+    assert history.rows(read.families[FAMILY].learner) == learner["sent"]
+    assert history.rows(same.families[FAMILY].learner) == learner["sent"]
+    assert read.tickets == same.tickets == ledger.tickets
 
 
 @pytest.mark.parametrize("version", [None, 0, 2, 1.0, True, "1", -1, 10**30])
