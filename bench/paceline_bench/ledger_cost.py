@@ -2,7 +2,8 @@
 
 The file is that of 40 agents: some wait, some are under way, a hundred and sixty requests are
 remembered. Each process does what a server does each tick: it takes the lock, reads the file, notes
-a reply, asks for its next request, looks at all its tickets, writes and lets go. Measured from the
+a reply, asks for its next request, looks at all its tickets (two wait, one is granted), writes and
+lets go. Measured from the
 wish for the lock to its release, under 1, 8 and 32 processes, twice:
 
 * ``busy``: each process starts its next transaction a random twentieth of a second or so after its
@@ -34,7 +35,7 @@ import typer
 from paceline.ledger import admit, belief, refuse, settle
 from paceline.ledger.refuse import Refused
 from paceline.ledger.store import FileStore
-from paceline.ledger.values import CONTINUATION, Ledger
+from paceline.ledger.values import CONTINUATION, MAIN, Ledger
 from paceline.ledger.verdicts import Grant, Policy, Usage
 
 MEDIAN_MS, P99_MS = 2.0, 20.0
@@ -125,15 +126,17 @@ def work(folder: str, seconds: float, pace: str, seed: int) -> list[float]:
     waiting: set[str] = set()
     going: list[str] = []
     took: list[float] = []
+    asked = {"n": 0}
     end = time.monotonic() + seconds
 
     def change(ledger: Ledger, now: float) -> None:
         if going:
             settle.settle(ledger, going.pop(0), Usage(input=900.0, output=300.0), now, POLICY)
         settle.renew(ledger, going, now, 30.0)
-        if len(waiting) < 3:
-            ticket = f"w{seed}-{len(took)}"
-            _ask(ledger, ticket, now, draw, amounts={"input": 20.0})
+        while len(waiting) < 3:
+            asked["n"] += 1
+            ticket, cls = f"w{seed}-{asked['n']}", CONTINUATION if len(waiting) < 2 else MAIN
+            _ask(ledger, ticket, now, draw, cls=cls, amounts={"input": 20.0})
             waiting.add(ticket)
         for ticket, verdict in admit.tick(ledger, set(waiting), now, POLICY).items():
             waiting.discard(ticket)

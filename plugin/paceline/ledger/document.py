@@ -1,8 +1,8 @@
 """The JSON of a ledger: strict both ways, since one bad number in it would stop every agent.
 
 Written and read some dozens of times a second with some hundred records in it, so records of a kind
-stand in tables, which are half the size and are checked a column at a time. A column that holds
-nothing but the field's default is left out; a reader takes a missing one for that.
+stand in tables, which are half the size and are checked a column at a time. A field that has its
+default, or a column of nothing but that, is left out, and read as that where it is missing.
 """
 
 from __future__ import annotations
@@ -129,6 +129,8 @@ def _family(data: Mapping[str, Any]) -> Family:
 
 
 def _number(value: Any) -> float:
+    if type(value) is float and math.isfinite(value):
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise DamagedError(f"{value!r} is no number")
     return float(value)
@@ -175,12 +177,12 @@ def _amounts(value: Any) -> dict[str, float]:
     return amounts
 
 
-def _are_amounts(value: dict[str, Any]) -> bool:
-    costs = value.values()
-    known = value.keys() <= _DIMENSIONS
-    return known and (
-        not value or (_all(float, costs) and min(costs) >= 0 and max(costs) < math.inf)
-    )
+def _are_amounts(*values: dict[str, Any]) -> bool:
+    costs = [cost for value in values for cost in value.values()]
+    if not costs:
+        return True
+    known = set[str]().union(*values) <= _DIMENSIONS
+    return known and _all(float, costs) and min(costs) >= 0 and math.isfinite(sum(costs))
 
 
 def _rows(value: Any) -> list[list[Any]]:
@@ -219,7 +221,7 @@ _COLUMNS: dict[str, Callable[[tuple[Any, ...]], bool]] = {
     "int": lambda column: _all(int, column) and min(column) >= 0 and max(column) < COUNT_MAX,
     "str": lambda column: _all(str, column),
     "bool": lambda column: _all(bool, column),
-    "Amounts": lambda column: _all(dict, column) and all(map(_are_amounts, column)),
+    "Amounts": lambda column: _all(dict, column) and _are_amounts(*column),
 }
 """Whether a whole column of a table is right: what is not is looked at one by one."""
 
@@ -241,7 +243,8 @@ class _Record(Generic[T]):
 
     def plain(self, value: T) -> dict[str, Any]:
         """Return one as an object."""
-        return dict(zip(self.names, self.get(value), strict=True))
+        every = zip(self.names, self.get(value), strict=True)
+        return {name: said for name, said in every if said != self.defaults.get(name)}
 
     def made(self, data: Mapping[str, Any]) -> T:
         """Return the record of an object. Unknown fields are passed over."""

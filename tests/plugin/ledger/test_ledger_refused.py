@@ -190,7 +190,7 @@ def test_what_no_wait_cures_is_not_tried_again_and_paces_nobody(cause: str) -> N
     answer = refuse.refuse(ledger, FAMILY, told, T0, EXACT, reservation_id=grant.reservation)
     assert answer == Answer(again=False)
     assert level(ledger) == 60_000.0
-    assert to_json(ledger)["families"][FAMILY]["learner"]["pace"] is None
+    assert to_json(ledger)["families"][FAMILY]["learner"].get("pace") is None
     assert before["families"][FAMILY]["breaker"] == to_json(ledger)["families"][FAMILY]["breaker"]
     assert granted(tick(ledger, T0))
 
