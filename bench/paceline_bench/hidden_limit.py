@@ -60,12 +60,17 @@ def _reads(draw: random.Random) -> float:
     return draw.uniform(20_000.0, 27_000.0) if draw.random() < 0.2 else draw.uniform(800.0, 3_000.0)
 
 
+def _large(draw: random.Random) -> float:
+    return draw.uniform(10_000.0, 25_000.0)
+
+
 MIXES = {
     mix.name: mix
     for mix in (
         Mix("small", _small, 2_000.0),
         Mix("mixed", _mixed, 5_300.0),
         Mix("reads", _reads, 6_200.0),
+        Mix("large", _large, 17_500.0, off=0.06),
     )
 }
 

@@ -26,6 +26,14 @@ LONG = replace(MIXED, sessions=(90,))
 TWO = Scenario(
     sessions=(30, 6), requests=6, reads=parse("uniform:2000:25000"), width=0, stagger_s=0.0
 )
+TIGHT = Scenario(
+    sessions=(12,),
+    requests=4,
+    reads=parse("uniform:10000:25000"),
+    width=0,
+    stagger_s=0.0,
+    api=replace(SEED_API, itpm=30_000),
+)
 MANY = Scenario(
     sessions=(1000,),
     requests=20,
@@ -50,6 +58,8 @@ ROWS: dict[str, Scenario] = {
     "40 processes that wake late, hidden": Scenario(processes=40, wake_s=0.2),
     "sessions of 30 and 6, set": replace(TWO, told="set"),
     "sessions of 30 and 6, hidden": TWO,
+    "12 Agent calls, a limit of 30,000, set": replace(TIGHT, told="set"),
+    "12 Agent calls, a limit of 30,000, hidden": TIGHT,
     "limit falls by half and rises, hidden": replace(
         LONG, api=replace(SEED_API, itpm_schedule=FALLS_AND_RISES)
     ),

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any  # noqa: TID253 - off the hook's fast path
 from paceline.errors import UsageError
 from paceline.families import ALL
 from paceline.ledger import bucket as levels
-from paceline.ledger import learn
+from paceline.ledger import history
+from paceline.ledger.bounds import level
 from paceline.ledger.values import DIMENSIONS, Bucket
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def tell(
     holds = limit if bucket.capacity is None else bucket.capacity
     if first and dimension != "output":
         requests = dimension == "requests"
-        bucket.level = learn.level(learner, limit / 60.0, holds, now, requests=requests)
+        rows = history.rows(learner)
+        bucket.level = level(rows, limit / 60.0, holds, now, requests=requests)
         bucket.at = now
     elif first:
         bucket.level, bucket.at = holds, now

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 KEEP = 160
 """Requests remembered."""
-KEEP_S = 900.0
+KEEP_S = 3600.0
 """Seconds they are remembered for."""
 
 Row = list[Any]

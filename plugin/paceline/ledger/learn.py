@@ -1,23 +1,13 @@
 """Finding an input limit that nobody tells, from what was accepted and what was refused.
 
-Theory. The API is a token bucket of unknown rate R and capacity B. Let A be the tokens accepted
-in a stretch of time T.
-
-* A request of c2 tokens refused at the end of a stretch that began just after an accepted one:
-  the level was at least 0 then and below c2 now, so ``R < (A + c2) / T``: an upper bound.
-* A request accepted at the end of a stretch that began with a refusal of c1 tokens: the level was
-  below c1 then and at least 0 after it, so ``R >= (A - c1) / T``: a lower bound (A with it).
-
-Both errors shrink with T, so a few refusals minutes apart pin R to a few per cent, which halving
-and doubling never does. While a bound is loose the pace moves fast, when it is tight it stands
-just below it. The upper bound loosens with age, and faster and faster while requests that had to
-wait for their turn are accepted one after the other, so a limit that was raised is found again at
-the price of less than one refusal in fifty requests. Bounds that contradict each other mean that
-the limit moved, and the older half of the evidence goes.
-
-Both hold only while the bucket is not full: tokens that come in then go to waste, and the upper
-bound would be too low. So a pause ends a stretch, unless the request after it had been waiting for
-its turn; and where the bound had grown for long before a refusal, only the last minute counts.
+What those prove of the rate stands in ``bounds``. While the bounds are loose the pace moves fast,
+when they are tight it stands just below the upper one. Where one request is much of what came in
+between two refusals, that bound may be too high by as much: then the pace begins a part of that
+lower and makes it up while requests are accepted. The upper bound loosens with age, and faster and
+faster while requests that had to wait for their turn are accepted one after the other, so a limit
+that was raised is found again at the price of less than one refusal in fifty requests. Bounds that
+contradict each other mean that the limit moved, and the older half of the evidence goes; where the
+bound had grown for long before a refusal, only the last minute counts.
 
 What others on the account spend counts as a lower R, which is what is left for us.
 """
@@ -27,25 +17,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.ledger import history
+from paceline.ledger.bounds import bounds, burst
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Learner
 
-STRETCH_S = 5.0
-"""Seconds a stretch has at least: arrival is only known to a second or two."""
 FIRST_S = 15.0
 """The first cut spreads what was accepted over this many seconds at least: the burst that a full
 bucket let through says nothing of its rate, and capacities seen are 15 to 60 s of the rate."""
-PAUSE_S = 15.0
-"""A pause longer than this may have filled the bucket."""
 BELOW = 0.96
 """The pace stands this far below the upper bound, whose error is always upwards."""
+UNSURE, SURE = 0.2, 0.1
+"""Part of what the upper bound may be too high by that the pace begins lower, where that is more
+than this part of the bound,"""
+CLIMB = 50.0
+"""and the accepted requests, each of which had waited for its turn, in which it makes that up."""
 CUT = 0.7
 """Each throttle cuts the pace at least to this part of it while nothing better is known."""
 RISE_S = 20.0
 """Seconds in which the pace closes two thirds of the way to where it may go."""
-LOOSEN_PER_S = 0.0001
-"""Relative growth of the upper bound a second (a third an hour), up to twice."""
+LOOSEN_PER_S = 0.00002
+"""Relative growth of the upper bound a second (a fourteenth an hour), up to twice."""
+LOOSEN_MOST_PER_S, LOOSEN_PER_CALM = 0.0001, 0.0004
+"""The same, and what each accepted request that had waited adds, while requests are many."""
 CALM = 110.0
 """Accepted requests, each of which had waited for its turn, after which the bound has doubled. The
 fourth power of their part of that is what it has grown by: 9 % after sixty."""
@@ -138,18 +132,20 @@ def _refused(
     learner.calm = 0
     _count(learner, sent_at, now)
     least = max(PACE_MIN, tokens / SLOWEST_S)
-    low, high = bounds(learner)
+    low, high, unsure = bounds(learner.sent)
     if low is not None and high is not None and low > high * 1.02:
         del learner.sent[: len(learner.sent) // 2]
-        low, high = bounds(learner)
+        low, high, unsure = bounds(learner.sent)
     if high is not None:
         learner.high, learner.high_at = high, now
-    if high is not None:
-        least = max(least, min(tokens / UNPROVEN_S, high * UNPROVEN))
+        unsure = max(0.0, unsure - SURE * high)
+        learner.unsure = unsure if low is None else min(unsure, max(0.0, high - low))
+        # One too large for the bound goes in time by ``view.View.overdue``, not at a higher pace.
+        least = max(min(least, high), min(tokens / UNPROVEN_S, high * UNPROVEN))
     fresh = sent_at >= learner.cut_at
     if fresh:
         # A bucket that cannot hold the refused request lets it go the sooner, the slower it is.
-        learner.burst = max(_burst(learner, learner.high), tokens)
+        learner.burst = max(burst(learner.sent, learner.high), tokens)
     if told is not None:
         if high is not None and high < told * BELOW:
             learner.pace = max(least, high * BELOW, low or 0.0)
@@ -168,11 +164,17 @@ def _refused(
         if low is not None and high is not None:
             guess = max(guess, low, min(learner.pace, high) * BELOW if high < 2 * low else low)
         if high is not None:
-            guess = min(guess, high * BELOW)
+            guess = min(guess, _aim(learner, high))
     went, learner.pace = learner.pace or 0.0, max(least, guess)
     _remember(learner, went, now)
     learner.cut_at = learner.moved_at = now
     return True
+
+
+def _aim(learner: Learner, high: float) -> float:
+    """Return the pace to go at, below an upper bound but never far below."""
+    climbed = min(1.0, learner.calm / CLIMB)
+    return max(high * BELOW - UNSURE * learner.unsure * (1.0 - climbed), high * UNPROVEN)
 
 
 def _remember(learner: Learner, went: float, now: float) -> None:
@@ -226,71 +228,6 @@ def achieved(learner: Learner, now: float) -> float:
     return tokens / float(max(FIRST_S, now - taken[0][0]))
 
 
-def bounds(learner: Learner) -> tuple[float | None, float | None]:
-    """Return the lower and the upper bound of the rate that the evidence allows."""
-    rows = history.rows(learner)
-    total = 0.0
-    before: list[float] = []
-    for row in rows:
-        before.append(total)
-        if row[2]:
-            total += row[1]
-    low: float | None = None
-    high: float | None = None
-    unbroken = 0
-    for j, (t2, c2, ok2, _, waited) in enumerate(rows):
-        if j and not waited and t2 - rows[j - 1][0] > PAUSE_S:
-            unbroken = j
-        for i in range(j):
-            t1, c1, ok1, _, _ = rows[i]
-            stretch = t2 - t1
-            if stretch < STRETCH_S:
-                break
-            if ok1 and not ok2 and i >= unbroken:
-                bound = max(0.0, before[j] - before[i] - c1 + c2) / stretch
-                high = bound if high is None else min(high, bound)
-            elif ok2 and not ok1:
-                bound = (before[j] + c2 - before[i] - c1) / stretch
-                low = bound if low is None else max(low, bound)
-    return low, high
-
-
-def level(
-    learner: Learner, per_s: float, capacity: float, now: float, *, requests: bool = False
-) -> float:
-    """Return what is left of a bucket just told of, after all that was sent while nobody knew.
-
-    Args:
-        learner: what was sent.
-        per_s: tokens (or requests) a second that come in.
-        capacity: what it holds; before the first request known it was full.
-        now: epoch seconds.
-        requests: count requests instead of their tokens.
-    """
-    left, last = capacity, None
-    for t, tokens, ok, _, _ in history.rows(learner):
-        if last is not None:
-            left = min(capacity, left + per_s * max(0.0, t - last))
-        last = t
-        cost = 1.0 if requests else tokens
-        left = left - cost if ok else min(left, cost)
-    return left if last is None else min(capacity, left + per_s * max(0.0, now - last))
-
-
-def _burst(learner: Learner, rate: float | None) -> float:
-    """Return the largest burst accepted on top of ``rate``: a lower bound of the capacity."""
-    best = run = 0.0
-    last = None
-    for t, tokens, ok, _, _ in history.rows(learner):
-        if last is not None:
-            run = max(0.0, run - (rate or 0.0) * (t - last))
-        last = t
-        if ok:
-            run += tokens
-            best = max(best, run)
-    return best
-
-
 def rise(learner: Learner, now: float) -> None:
     """Raise the pace to where it may be by now: slowly, and no higher than the bounds allow."""
     if learner.pace is None:
@@ -302,7 +239,9 @@ def rise(learner: Learner, now: float) -> None:
         learner.pace *= 1.0 + 0.5 * passed / RISE_S
         return
     age = max(0.0, now - learner.high_at)
-    ceiling = learner.high * (min(2.0, 1.0 + LOOSEN_PER_S * age) + grown(learner, CALM)) * BELOW
+    looser = min(LOOSEN_MOST_PER_S * age, LOOSEN_PER_S * age + LOOSEN_PER_CALM * learner.calm)
+    loose = min(2.0, 1.0 + looser) + grown(learner, CALM)
+    ceiling = _aim(learner, learner.high * loose)
     if learner.best > FAR * ceiling:
         ceiling = min(learner.best, ceiling * (1.0 + (age / FAR_S) ** 4))
     if learner.pace < ceiling:

@@ -56,6 +56,7 @@ class Learner:
         burst: the largest burst that was accepted on top of the pace, in tokens.
         high: the lowest upper bound of the rate, tokens a second, or None.
         high_at: when ``high`` was found; it loosens with age.
+        unsure: how far ``high`` may be too high, tokens a second.
         cut_at: when the pace was last cut; refusals of what was sent before belong to that cut.
         moved_at: when the pace was last raised.
         calm: requests accepted since the last refusal that had waited for their turn.
@@ -71,6 +72,7 @@ class Learner:
     burst: float | None = None
     high: float | None = None
     high_at: float = 0.0
+    unsure: float = 0.0
     cut_at: float = 0.0
     moved_at: float = 0.0
     calm: int = 0

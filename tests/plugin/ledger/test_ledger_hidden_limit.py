@@ -41,6 +41,19 @@ def test_a_hidden_limit_is_used_and_hardly_ever_exceeded(
     assert max(run.longest_wait for run in runs) < 240.0
 
 
+def test_a_hidden_limit_is_found_by_requests_that_are_most_of_its_bucket() -> None:
+    """Two a minute, each a third to all of the bucket: 3 % of an hour's are refused at most. [I10]
+
+    2 % is not to be had: with the limit told and estimates off by 6 % it is 0.8 %, and one refusal
+    more is what a bound of 7 % costs after the second minute (docs/benchmarks.md).
+    """
+    runs = [_run(30_000.0, 60.0, "large", seed, minutes=60.0) for seed in range(1, 9)]
+    sent = sum(run.requests for run in runs)
+    assert sum(run.refused * run.requests for run in runs) <= 0.03 * sent
+    assert min(run.used for run in runs) >= 0.85
+    assert [run.lost for run in runs] == [0] * len(runs)
+
+
 @pytest.mark.parametrize("mix", ["small", "mixed"])
 def test_a_limit_that_others_ate_up_for_minutes_is_found_again_soon(mix: str) -> None:
     """[I10] another tenant stops; the pace of its time is not remembered as the limit."""
