@@ -23,8 +23,11 @@ from typing import TYPE_CHECKING, NamedTuple  # noqa: TID253 - off the hook's fa
 if TYPE_CHECKING:
     from paceline.ledger.history import Row
 
-STRETCH_S = 5.0
-"""Seconds a stretch has at least: arrival is only known to a second or two."""
+STRETCH_S = 8.0
+"""Seconds a stretch has at least: arrival is only known to a second or two, and what is under way
+only as an estimate."""
+LONG_S = 45.0
+"""Seconds from which on it counts how much of a stretch's tokens one request is."""
 PAUSE_S = 15.0
 """A pause longer than this may have filled the bucket."""
 
@@ -66,7 +69,7 @@ def bounds(rows: list[Row]) -> Bounds:
             if ok1 and not ok2 and i >= unbroken:
                 bound = max(0.0, before[j] - before[i] - c1 + c2) / stretch
                 if high is None or bound < high:
-                    high, unsure = bound, c2 / stretch
+                    high, unsure = bound, c2 / max(stretch, LONG_S)
             elif ok2 and not ok1:
                 bound = (before[j] + c2 - before[i] - c1) / stretch
                 low = bound if low is None else max(low, bound)

@@ -27,9 +27,9 @@ FIRST_S = 15.0
 bucket let through says nothing of its rate, and capacities seen are 15 to 60 s of the rate."""
 BELOW = 0.96
 """The pace stands this far below the upper bound, whose error is always upwards."""
-UNSURE, SURE = 0.2, 0.1
+UNSURE, SURE, LOWER = 0.25, 0.1, 0.2
 """Part of what the upper bound may be too high by that the pace begins lower, where that is more
-than this part of the bound,"""
+than the second part of the bound; at most the third part of it,"""
 CLIMB = 50.0
 """and the accepted requests, each of which had waited for its turn, in which it makes that up."""
 CUT = 0.7
@@ -172,9 +172,10 @@ def _refused(
 
 
 def _aim(learner: Learner, high: float) -> float:
-    """Return the pace to go at, below an upper bound but never far below."""
+    """Return the pace to go at, below an upper bound."""
     climbed = min(1.0, learner.calm / CLIMB)
-    return max(high * BELOW - UNSURE * learner.unsure * (1.0 - climbed), high * UNPROVEN)
+    lower = min(UNSURE * learner.unsure, LOWER * high)
+    return high * BELOW - lower * (1.0 - climbed)
 
 
 def _remember(learner: Learner, went: float, now: float) -> None:
