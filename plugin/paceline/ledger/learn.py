@@ -32,6 +32,9 @@ UNSURE, SURE, LOWER = 0.25, 0.1, 0.2
 than the second part of the bound; at most the third part of it,"""
 CLIMB = 50.0
 """and the accepted requests, each of which had waited for its turn, in which it makes that up."""
+FLUKE, FLUKE_CALM = 0.5, 5
+"""One refusal after so many accepted requests is not believed where it would put the limit below
+that part of what is proven: the API counted more than anybody knew. A second one soon is."""
 CUT = 0.7
 """Each throttle cuts the pace at least to this part of it while nothing better is known."""
 RISE_S = 20.0
@@ -129,11 +132,14 @@ def _refused(
     told: float | None,
 ) -> bool:
     _note_refusal(learner, reservation, tokens, now)
-    learner.calm = 0
+    calm, learner.calm = learner.calm, 0
     _count(learner, sent_at, now)
     least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high, unsure = bounds(learner.sent)
-    if low is not None and high is not None and low > high * 1.02:
+    if low is not None and high is not None and low * FLUKE > high and calm >= FLUKE_CALM:
+        learner.sent.remove(next(r for r in learner.sent if r[0] == now and not r[2]))
+        high = None
+    elif low is not None and high is not None and low > high * 1.02:
         del learner.sent[: len(learner.sent) // 2]
         low, high, unsure = bounds(learner.sent)
     if high is not None:

@@ -98,3 +98,31 @@ def test_however_often_it_is_refused_a_request_of_that_size_goes_every_few_minut
             break
     else:
         pytest.fail("a request of 50,000 tokens still waits")
+
+
+def test_one_refusal_that_cannot_be_is_not_believed_and_a_second_one_soon_is() -> None:
+    """The API counted more than anybody knew, once; a limit that fell refuses again. [I9] [I10]"""
+    ledger = Ledger(clock=T0)
+    learner = ledger.family(FAMILY).learner
+    now = T0
+    for second in (0.0, 30.0, 60.0):  # found: about 500 a second
+        for step in range(15):
+            now = T0 + second + 2.0 * step
+            learn.sent(learner, f"a{now}", COST, now, waited=True)
+            learn.settled(learner, f"a{now}", COST, now)
+        learn.refused(learner, f"r{now}", COST, now + 1.0, now + 1.0, None)
+    for _ in range(30):
+        now += 2.1
+        learn.sent(learner, f"a{now}", COST, now, waited=True)
+        learn.settled(learner, f"a{now}", COST, now)
+    found, pace = learner.high, learner.pace
+    assert found is not None
+    assert pace is not None
+    now += 60.0
+    learn.sent(learner, "x", 50.0, now, waited=True)
+    learn.refused(learner, "x", 50.0, now, now + 1.0, None)
+    assert learner.high == found
+    assert learner.pace == pytest.approx(learn.CUT * pace)
+    learn.sent(learner, "y", 50.0, now + 5.0, waited=True)
+    learn.refused(learner, "y", 50.0, now + 5.0, now + 6.0, None)
+    assert learner.high < 0.2 * found
