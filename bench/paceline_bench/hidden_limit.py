@@ -3,7 +3,8 @@
 A hidden token bucket on a virtual clock stands for the API: it admits a request when it holds its
 tokens and refuses it without a number when not. Agents with more work than the limit allows ask
 the ledger, whose core is the one the plugin runs. From the second minute on, the share of the
-limit that was used and the share of requests that were refused are counted.
+limit that was used and the share of requests that were refused are counted. With ``--large``: how
+soon a limit of 30,000 a minute is found by requests of 10,000 to 25,000 tokens, beside one told.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paceline.ledger import admit, refuse, settle
+from paceline.ledger import admit, belief, refuse, settle
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import CONTINUATION, Ledger
 from paceline.ledger.verdicts import Grant, Policy, Usage, Wait
@@ -141,6 +142,8 @@ class Run:
     demand: float = 2.5
     seed: int = 1
     policy: Policy = field(default_factory=Policy)
+    known: bool = False
+    """Whether the limit is told at the start."""
     changes: list[tuple[float, float]] = field(default_factory=list)
     """``(second, factor)``: from then on the bucket's rate is its first one times the factor."""
     ledger: Ledger = field(default_factory=lambda: Ledger(clock=T0))
@@ -159,6 +162,16 @@ class Run:
         self.draw.seed(self.seed)
         self.api.level = self.api.capacity
         rate = self.api.per_s
+        if self.known:
+            belief.tell(
+                self.ledger,
+                FAMILY,
+                "input",
+                rate * 60.0,
+                T0,
+                source="set",
+                capacity=self.api.capacity,
+            )
         service = sum(self.mix.service) / 2 + 2.0
         self.agents = max(3, round(self.demand * rate * service / self.mix.mean))
         for i in range(self.agents):
@@ -278,12 +291,41 @@ class Run:
         return [data for _, _, what, data in self.events if what not in {"looks", "changes"}]
 
 
+def large(seeds: int) -> None:
+    """Print how soon a small limit is found by requests that are most of its bucket."""
+    print("limit   off  minutes  used  least  refused  a run  of  after ten minutes")
+    for known, off, minutes in itertools.product((False, True), (0.06, 0.15), (10, 30, 60)):
+        mix = replace(MIXES["large"], off=off)
+        plays = [
+            Run(mix, Api(500.0, 30_000.0), seed=seed + 1, minutes=minutes, known=known)
+            for seed in range(seeds)
+        ]
+        runs = [play.play() for play in plays]
+        sent = sum(run.requests for run in runs)
+        refused = sum(run.refused * run.requests for run in runs)
+        late = [ok for play in plays for at, ok in play.told if at >= T0 + 600.0]
+        print(
+            f"{'told' if known else 'hidden':6s} {off:4.2f}  {minutes:7d}"
+            f"  {sum(run.used for run in runs) / seeds:4.2f}  {min(run.used for run in runs):5.2f}"
+            f"  {refused / sent:7.3f}  {refused / seeds:5.2f}  {sent / seeds:2.0f}"
+            f"  {late.count(False) / len(late) if late else 0.0:5.3f}",
+            flush=True,
+        )
+
+
 LIMITS = (30_000, 60_000, 240_000, 1_000_000)
 CAPACITIES_S = (15, 30, 60)
 
 
-def main(seeds: Annotated[int, typer.Option(help="Runs a row.")] = 2) -> None:
+def main(
+    seeds: Annotated[int, typer.Option(help="Runs a row.")] = 2,
+    *,
+    only_large: Annotated[bool, typer.Option("--large", help="A small limit.")] = False,
+) -> None:
     """Print what was used and refused for limits, capacities and costs of all kinds."""
+    if only_large:
+        large(seeds)
+        return
     print("limit/min  capacity  mix    used  least  refused  of     before  longest wait")
     for limit, seconds, mix in itertools.product(LIMITS, CAPACITIES_S, MIXES.values()):
         per_s = limit / 60.0
