@@ -264,7 +264,8 @@ def _waits(
             if own:
                 blocked.overtaken += part
             return None
-    wait = Wait(ticket.id, now + view.wait(amounts, now), "turn")
+    seconds = view.wait(amounts, now) if own else 0.0  # nobody is told of another's
+    wait = Wait(ticket.id, now + seconds, "turn")
     if blocked is None:
         view.blocked = ticket
         view.allowance = policy.overtake - ticket.overtaken
