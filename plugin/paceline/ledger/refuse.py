@@ -30,7 +30,8 @@ RETRY_MAX_S = 30.0
 MODEL_WINDOWS = frozenset({"seven_day_opus", "seven_day_sonnet", "seven_day_overage_included"})
 """Plan windows that close one model only; the others close the account."""
 LIMIT_LEAST = 100.0
-"""A number below this many tokens a minute in a text is no limit that ever was."""
+"""A number below this many tokens a minute in a text is no limit that ever was; nor is one above
+``belief.LIMIT_MAX``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +143,8 @@ def _throttled(
 ) -> None:
     family = ledger.family(family_name)
     dimension = refused.dimension if refused.dimension in DIMENSIONS else "input"
-    if refused.limit is not None and refused.limit >= (
-        1 if dimension == "requests" else LIMIT_LEAST
-    ):
+    least = 1.0 if dimension == "requests" else LIMIT_LEAST
+    if refused.limit is not None and least <= refused.limit <= belief.LIMIT_MAX:
         belief.tell(ledger, family_name, dimension, refused.limit, now, source="text")
     levels.refilled(family, dimension, now, policy)
     bucket = family.buckets.get(dimension)
