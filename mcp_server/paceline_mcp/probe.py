@@ -1,36 +1,38 @@
 """Asking the API for its limits: one tiny request, whose raw response's headers tell them.
 
 With an Admin API key in ``ANTHROPIC_ADMIN_KEY`` the Rate Limits API is asked instead, which spends
-nothing. Both are documented by the API; the SDK is imported here and nowhere else, since it takes
-seconds.
+nothing and tells no more than the limits. Both are documented by the API; the SDK is imported here
+and nowhere else, since it takes seconds.
 """
 
 from __future__ import annotations
 
 import os
+import time
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from paceline.errors import StateError
 from paceline.families import family_of
+from paceline.ledger.observe import Seen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-HEADERS = {
-    "requests": "anthropic-ratelimit-requests-limit",
-    "input": "anthropic-ratelimit-input-tokens-limit",
-    "output": "anthropic-ratelimit-output-tokens-limit",
-}
+NAMES = {"requests": "requests", "input": "input-tokens", "output": "output-tokens"}
+"""What ``anthropic-ratelimit-…-limit``, ``-remaining`` and ``-reset`` call each dimension."""
 KINDS = {
     "requests_per_minute": "requests",
     "input_tokens_per_minute": "input",
     "output_tokens_per_minute": "output",
 }
 TIMEOUT_S = 30.0
+DIGITS_MAX = 15
 
 
-def probe(model: str, env: Mapping[str, str] | None = None) -> dict[str, float]:
-    """Return the limits per minute by dimension as the API tells them; empty when it does not.
+def probe(model: str, env: Mapping[str, str] | None = None) -> list[Seen]:
+    """Return what the API tells of each of its buckets; nothing when it does not.
 
     A refused probe tells as much as an answered one: the headers are on both.
 
@@ -50,9 +52,9 @@ def probe(model: str, env: Mapping[str, str] | None = None) -> dict[str, float]:
         raw = client.messages.with_raw_response.create(
             model=model, max_tokens=1, messages=[{"role": "user", "content": "1"}]
         )
-        return _told(raw.headers)
+        return told(raw.headers, time.time())
     except anthropic.APIStatusError as err:
-        found = _told(err.response.headers)
+        found = told(err.response.headers, time.time())
         if found:
             return found
         raise StateError(f"the API refused the probe ({err.status_code})", model) from err
@@ -64,16 +66,47 @@ def probe(model: str, env: Mapping[str, str] | None = None) -> dict[str, float]:
         ) from err
 
 
-def _told(headers: Mapping[str, str]) -> dict[str, float]:
-    found = {}
-    for dimension, name in HEADERS.items():
-        value = headers.get(name, "")
-        if value.isascii() and value.isdigit() and int(value) > 0:
-            found[dimension] = float(value)
+def told(headers: Mapping[str, str], now: float) -> list[Seen]:
+    """Return what a response's headers say of the buckets. What cannot be is left out.
+
+    Args:
+        headers: of the response, their names in small letters.
+        now: epoch seconds by this machine's clock, which the resets are brought to.
+    """
+    ahead = now - _date(headers.get("date", ""), now)
+    found: list[Seen] = []
+    for dimension, name in NAMES.items():
+        prefix = f"anthropic-ratelimit-{name}"
+        limit = _count(headers.get(f"{prefix}-limit", ""))
+        if limit:
+            reset = _reset(headers.get(f"{prefix}-reset", ""))
+            left = _count(headers.get(f"{prefix}-remaining", ""))
+            found.append(Seen(dimension, limit, left, None if reset is None else reset + ahead))
     return found
 
 
-def _listed(client: Any, admin: str, model: str) -> dict[str, float]:
+def _count(text: str) -> float | None:
+    return float(text) if text.isascii() and text.isdigit() and len(text) <= DIGITS_MAX else None
+
+
+def _reset(text: str) -> float | None:
+    """Return the time of an RFC 3339 date, which is what the resets are."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return None if at.tzinfo is None else at.timestamp()
+
+
+def _date(text: str, now: float) -> float:
+    """Return the API's clock, to the second; this machine's where it says nothing."""
+    try:
+        return parsedate_to_datetime(text).timestamp() + 0.5
+    except (ValueError, TypeError):
+        return now
+
+
+def _listed(client: Any, admin: str, model: str) -> list[Seen]:
     """Read the organization's list of limits (documented; needs an Admin API key)."""
     response = client.get(
         "/v1/organizations/rate_limits",
@@ -89,4 +122,4 @@ def _listed(client: Any, admin: str, model: str) -> dict[str, float]:
                 value = limit.get("value")
                 if dimension and isinstance(value, int | float) and value > 0:
                     found[dimension] = float(value)
-    return found
+    return [Seen(dimension, limit) for dimension, limit in found.items()]

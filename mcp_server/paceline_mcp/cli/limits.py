@@ -11,6 +11,7 @@ import typer
 from paceline import settings
 from paceline.families import ALL, family_of
 from paceline.ledger import belief
+from paceline.ledger.observe import observe
 from paceline.ledger.own import store_of
 from paceline.ledger.store import FileStore
 from paceline_mcp.cli.output import ERROR, plain, print_json
@@ -109,9 +110,10 @@ def _add_probe(limits: typer.Typer) -> None:
         account: Account = None,
         json: Json = False,
     ) -> int | None:
-        """Ask the API with one tiny request and read the limits from its headers."""
+        """Ask the API with one tiny request: its headers tell the limits and what is left."""
         from paceline_mcp.probe import probe as ask
 
+        sent_at = time.time()
         found = ask(model)
         if not found:
             typer.echo(
@@ -122,8 +124,8 @@ def _add_probe(limits: typer.Typer) -> None:
             return ERROR
 
         def change(ledger: Ledger, now: float) -> Ledger:
-            for dimension, limit in found.items():
-                belief.tell(ledger, family_of(model), dimension, limit, now, source="probe")
+            for seen in found:
+                observe(ledger, family_of(model), seen, sent_at, now, source="probe")
             return ledger
 
         _print(store(account).transact(change), json=json)

@@ -2,14 +2,17 @@
 
 Pure decisions over a value, with the time passed in:
 
-* ``values``  the value itself: buckets, reservations, tickets, prefixes, shares; to and from JSON
-* ``bucket``  one token bucket: refill, room, take, give back
-* ``belief``  what is known of a limit and from where
-* ``learn``   a limit that nobody tells, found from what was accepted and refused
-* ``order``   who goes next
-* ``admit``   enqueue a request, grant what fits in its turn
-* ``settle``  how a reservation ends; ``refuse`` what a refusal means; ``passing`` expiry
-* ``breaker`` and ``prefix``  closed accounts, shared prompt caches
-* ``cost``    what a request will count, from the agent's past
-* ``store``   the only module that touches a file: one JSON file an account, under a lock
+* ``values``    the value itself: buckets, reservations, tickets, prefixes, shares
+* ``bucket``    one token bucket: refill, room, take, give back; ``levels`` those of a family
+* ``belief``    what is known of a limit and from where; ``observe`` what a response's headers say
+* ``learn``     a limit that nobody tells, found from what was accepted and refused; ``history``
+  keeps that, ``bounds`` is what it proves
+* ``order``     who goes next; ``view`` what is left for those behind
+* ``admit``     enqueue a request, grant what fits in its turn
+* ``settle``    how a reservation ends; ``charge`` what nobody reserved; ``passing`` expiry
+* ``refuse``    what a refusal means; ``breaker`` closed accounts
+* ``prefix``    shared prompt caches
+* ``cost``      what a request will count, from the agent's past; ``asking`` puts it as a question
+* ``document``  the value's JSON
+* ``store``     one JSON file an account; ``lock`` one process at a time
 """

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
 
 SOURCES = ("set", "header", "text", "probe", "tier")
+LIMIT_LEAST = {"requests": 1.0, "input": 100.0, "output": 100.0}
+"""Numbers below these in a text or a header are no limits that ever were."""
 LIMIT_MAX = 1e12
 
 
@@ -34,6 +36,11 @@ def check_number(value: float, what: str, *, least: float = 0.0) -> float:
     if value < least or value > LIMIT_MAX:
         raise UsageError(f"{what} must be from {least:g} to {LIMIT_MAX:g}, not {value:g}")
     return float(value)
+
+
+def is_limit(dimension: str, value: float) -> bool:
+    """Whether a number out of a text or a header can be a limit per minute."""
+    return LIMIT_LEAST[dimension] <= value <= LIMIT_MAX
 
 
 def tell(

@@ -78,6 +78,7 @@ def _shift(ledger: Ledger, by: float) -> None:
         for bucket in family.buckets.values():
             bucket.at += by
             bucket.told_at += by
+            bucket.seen_at += by
         history.shift(family.learner, by)
         family.learner.high_at += by
         family.learner.cut_at += by

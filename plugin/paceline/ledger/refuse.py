@@ -29,9 +29,6 @@ RETRY_S = 1.0
 RETRY_MAX_S = 30.0
 MODEL_WINDOWS = frozenset({"seven_day_opus", "seven_day_sonnet", "seven_day_overage_included"})
 """Plan windows that close one model only; the others close the account."""
-LIMIT_LEAST = 100.0
-"""A number below this many tokens a minute in a text is no limit that ever was; nor is one above
-``belief.LIMIT_MAX``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +140,7 @@ def _throttled(
 ) -> None:
     family = ledger.family(family_name)
     dimension = refused.dimension if refused.dimension in DIMENSIONS else "input"
-    least = 1.0 if dimension == "requests" else LIMIT_LEAST
-    if refused.limit is not None and least <= refused.limit <= belief.LIMIT_MAX:
+    if refused.limit is not None and belief.is_limit(dimension, refused.limit):
         belief.tell(ledger, family_name, dimension, refused.limit, now, source="text")
     levels.refilled(family, dimension, now, policy)
     bucket = family.buckets.get(dimension)

@@ -34,6 +34,7 @@ class Bucket:
         source: who told: ``set``, ``header``, ``text``, ``probe``, ``tier`` or ``""``.
         told_at: when.
         full_unsure: the capacity is only assumed; a refusal may lower it.
+        seen_at: when the request went whose response told last what was left (see ``observe``).
     """
 
     level: float = 0.0
@@ -43,6 +44,7 @@ class Bucket:
     source: str = ""
     told_at: float = 0.0
     full_unsure: bool = True
+    seen_at: float = 0.0
 
 
 @dataclass(slots=True)
