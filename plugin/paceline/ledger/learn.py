@@ -147,7 +147,7 @@ def _refused(
         unsure = max(0.0, unsure - SURE * high)
         learner.unsure = unsure if low is None else min(unsure, max(0.0, high - low))
         # One too large for the bound goes in time by ``view.View.overdue``, not at a higher pace.
-        least = max(min(least, high), min(tokens / UNPROVEN_S, high * UNPROVEN))
+        least = max(PACE_MIN, min(least, high), min(tokens / UNPROVEN_S, high * UNPROVEN))
     fresh = sent_at >= learner.cut_at
     if fresh:
         # A bucket that cannot hold the refused request lets it go the sooner, the slower it is.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paceline.ledger import admit, refuse
+from paceline.ledger import admit, learn, refuse
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import Ledger
 from paceline.ledger.verdicts import Grant, Policy, Wait
@@ -42,3 +42,15 @@ def test_a_first_request_that_is_refused_is_tried_again_in_seconds_not_minutes()
     assert waits[0] < 10
     assert waits == sorted(waits)
     assert waits[-1] < 30
+
+
+def test_refusals_of_requests_that_cost_nothing_hold_nobody_for_days() -> None:
+    """[I10] What is all but nothing bounds no rate: a debt is paid at a token a second at least."""
+    ledger = Ledger(clock=T0)
+    learner = ledger.family("opus-5").learner
+    for n in range(4):
+        learn.sent(learner, f"t{n}", 1e-5, T0 + 10.0 * n)
+        learn.refused(learner, f"t{n}", 1e-5, T0 + 10.0 * n, T0 + 10.0 * n + 1.0, None)
+        learn.sent(learner, f"u{n}", 1e-5, T0 + 10.0 * n + 2.0)
+    assert learner.pace is not None
+    assert learner.pace >= learn.PACE_MIN

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -332,6 +333,7 @@ class Ledgers(RuleBasedStateMachine):
         return True
 
 
+@pytest.mark.timeout(900 if THOROUGH else 120)
 def test_the_rules_hold_for_any_processes_in_any_order() -> None:
     """No interleaving breaks I1, I2, I4 or I5. [I1] [I2] [I4] [I5]"""
     run_state_machine_as_test(
