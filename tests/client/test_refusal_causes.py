@@ -123,7 +123,7 @@ def test_an_overload_is_waited_out_and_nobody_is_lost(
 
 
 @pytest.mark.parametrize(("kind", "auth"), [("agent", "api_key"), ("workflow", "oauth")])
-@pytest.mark.parametrize("version", [HOOKS])
+@pytest.mark.parametrize("version", [GATE, HOOKS])
 def test_a_throttle_that_names_no_limit_is_outlived(
     client: Callable[[str], Path], version: str, kind: Any, auth: Any
 ) -> None:

@@ -10,6 +10,10 @@ contradict each other mean that the limit moved, and the older half of the evide
 bound had grown for long before a refusal, only the last minute counts.
 
 What others on the account spend counts as a lower R, which is what is left for us.
+
+An upper bound far below the lowest limit that any account has is no limit: the API refused for
+reasons of its own, or others have eaten nearly all. Both end by themselves, so all of it is
+forgotten once, and whoever waits goes a slot apart: what is refused again then is believed.
 """
 
 from __future__ import annotations
@@ -71,6 +75,14 @@ SLOWEST_S = 120.0
 UNPROVEN_S, UNPROVEN = 20.0, 0.4
 """Nor is it slower than one such request in this time, while the proven bound would allow far more:
 refusals that had nothing to do with our tokens must not hold everybody for minutes."""
+LOWEST = 500.0
+"""Tokens a second of the lowest input limit that an account ever had: 30,000 a minute, tier 1."""
+DOUBT = 0.8
+"""A bound below this part of it is doubted: what a refused request would have cost is a guess."""
+DOUBT_S = 900.0
+"""Seconds in which it is not doubted again."""
+IN_A_ROW = 2
+"""Refusals, with nothing accepted between them, that a doubt needs."""
 PACE_MIN = 1.0
 
 
@@ -142,6 +154,9 @@ def _refused(
     elif low is not None and high is not None and low > high * 1.02:
         del learner.sent[: len(learner.sent) // 2]
         low, high, unsure = bounds(learner.sent)
+    if told is None and high is not None and _doubtful(learner, high, now):
+        _forget(learner, now)
+        return True
     if high is not None:
         learner.high, learner.high_at = high, now
         unsure = max(0.0, unsure - SURE * high)
@@ -182,6 +197,25 @@ def _aim(learner: Learner, high: float) -> float:
     climbed = min(1.0, learner.calm / CLIMB)
     lower = min(UNSURE * learner.unsure, LOWER * high)
     return high * BELOW - lower * (1.0 - climbed)
+
+
+def _doubtful(learner: Learner, high: float, now: float) -> bool:
+    """Say whether no limit explains these refusals; not twice while the first is remembered.
+
+    Where much more went well before, somebody else spends it. Where something was accepted since
+    the last refusal, what is left may be little, but it is there, and is paced by.
+    """
+    if high >= LOWEST * DOUBT or learner.best >= LOWEST or now - learner.doubted_at <= DOUBT_S:
+        return False
+    return not any(row[2] for row in learner.sent[-IN_A_ROW:])
+
+
+def _forget(learner: Learner, now: float) -> None:
+    """Forget what the refusals seemed to tell: nobody is paced until the next one."""
+    learner.sent.clear()
+    learner.pace = learner.high = learner.burst = None
+    learner.unsure = 0.0
+    learner.cut_at = learner.moved_at = learner.doubted_at = now
 
 
 def _remember(learner: Learner, went: float, now: float) -> None:

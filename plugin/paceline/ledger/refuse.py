@@ -150,6 +150,8 @@ def _throttled(
         learn.refused(family.learner, reservation_id or f"x{now:.3f}", cost, sent_at, now, told)
         if bucket is not None and fresh:
             _doubt_capacity(family, cost)
+        if told is None and family.learner.pace is None:  # doubted: nothing to pace by any more
+            family.buckets.pop("input", None)
         bucket = family.buckets.get(dimension)
         levels.refilled(family, dimension, now, policy)
         bucket = family.buckets.get(dimension)

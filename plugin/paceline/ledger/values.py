@@ -66,6 +66,7 @@ class Learner:
         together: refusals of it so far.
         price: refusals that an incident cost lately.
         best: a pace that went well before, tokens a second; nearer to the pace with each cut.
+        doubted_at: when a bound too low for any limit was last forgotten.
     """
 
     sent: list[list[Any]] = field(default_factory=list)
@@ -82,6 +83,7 @@ class Learner:
     together: int = 0
     price: float = 1.0
     best: float = 0.0
+    doubted_at: float = 0.0
 
 
 @dataclass(slots=True)
