@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import event as fields
+from .pacing import HEADLESS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +11,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 ROWS = 20
-STARTS = "sdk-"
-"""How the client names an entry without a terminal (``sdk-cli`` is ``claude -p``)."""
 
 
 def is_so(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
@@ -22,12 +21,12 @@ def is_so(event: Mapping[str, Any], env: Mapping[str, str]) -> bool:
     """
     told = env.get("CLAUDE_CODE_ENTRYPOINT", "")
     if told:
-        return told.startswith(STARTS)
+        return told.startswith(HEADLESS)
     from paceline.transcripts.lines import last_rows
 
     path = fields.text_of(event, "transcript_path", fields.PATH_MAX)
     for row in reversed(last_rows(path, ROWS) if path else []):
         entry = row.get("entrypoint")
         if isinstance(entry, str):
-            return entry.startswith(STARTS)
+            return entry.startswith(HEADLESS)
     return False

@@ -29,6 +29,11 @@ def seen(event: Mapping[str, Any], env: Mapping[str, str], child: str = "") -> b
     A look at the bytes, for the many times nothing is wrong.
     """
     sign = _SIGN + (f',"agent":"{child}"'.encode("ascii") if child else b"")
+    return has(event, env, sign)
+
+
+def has(event: Mapping[str, Any], env: Mapping[str, str], sign: bytes) -> bool:
+    """Say whether the session's log has these bytes."""
     try:
         with open(_log(event, env), "rb") as file:
             return sign in file.read()

@@ -13,16 +13,19 @@ from . import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from paceline.refusals import Refusal
+
+HEADLESS = "sdk-"
+"""How the client names an entry without a terminal (``sdk-cli`` is ``claude -p``)."""
 
 
 def ours(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> bool:
     """Say whether to hold: an agent's request, in mode ``pace``, with no gate alive.
 
-    The main thread is never held: a person does not queue behind agents.
+    The main thread is not held by this: a person does not queue behind agents.
     """
     if fields.agent_of(event) is None or settings.mode(env) != settings.PACE:
         return False
@@ -47,6 +50,25 @@ def before_continuation(event: Mapping[str, Any], env: Mapping[str, str], now: f
         from . import hold
 
         hold.before_continuation(event, now)
+    elif fields.agent_of(event) is None:
+        before_main(event, env, now)
+
+
+def before_main(
+    event: Mapping[str, Any], env: Mapping[str, str], now: float, ended: Iterable[str] = ()
+) -> float:
+    """Hold the main thread of a headless session while the quota is closed; return the time then.
+
+    In any other session, and for any other reason, it is never held. ``ended``: ids of the
+    background work that the event tells of.
+    """
+    if not env.get("CLAUDE_CODE_ENTRYPOINT", "").startswith(HEADLESS):
+        return now
+    if settings.mode(env) != settings.PACE:
+        return now
+    from . import closed
+
+    return closed.wait(event, env, now, ended)
 
 
 def after_last_request(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> None:

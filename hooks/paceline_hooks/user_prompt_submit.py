@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import notes, record
+from . import notes, pacing, record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,4 +18,5 @@ def handle(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> dict
         return None
     from . import loud
 
+    now = pacing.before_main(event, env, now, [task["id"] for task in tasks])
     return loud.after_notification(event, env, now, tasks)

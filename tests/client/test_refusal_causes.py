@@ -62,6 +62,16 @@ def run(result: RunResult) -> dict[str, Any]:
     return found
 
 
+def refused(result: RunResult) -> list[str]:
+    """Return who was refused and when, for the message of a test that fails."""
+    records = list(read_log(result.api_log))
+    return [
+        f"{record.t - records[0].t:.2f} s {record.label} step {record.step} {record.agent}"
+        for record in records
+        if record.outcome == "refused"
+    ]
+
+
 def all_delivered(result: RunResult) -> list[dict[str, Any]]:
     """Check that everything closed, with lineage; return the entries that had died."""
     counts = result.counts
@@ -167,15 +177,29 @@ def test_without_a_gate_a_quota_parks_whom_it_did_not_kill_and_those_are_woken_a
 ) -> None:
     """[§6 quota] [P6] Who starts while the window is closed waits in its hook, to the second."""
     client(HOOKS)
-    faults = (Fault(kind="quota", until=16.0, who="agents"),)
+    faults = (Fault(kind="quota", until=16.0, set_off=0),)
     api = replace(PLAN, faults=faults, retry_after=75.0)
     spec = replace(SMALL, version=HOOKS, kind=kind, auth="oauth", api=api, agents=5)
     with fanout(spec) as result:
-        assert 0 < result.counts.refusals <= 5, "refused once each at most: nobody knocks again"
+        assert 0 < result.counts.refusals <= 5, refused(result)  # once each: nobody knocks again
         dead = all_delivered(result)
         assert len(dead) == result.counts.refusals
         assert {death["cause"] for agent in dead for death in agent["deaths"]} == {"quota"}
         paid_once(result, (f"reader-{number:02d}" for number in range(1, 6)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_gate_the_main_thread_waits_for_the_quota_too_where_nobody_watches(
+    client: Callable[[str], Path], kind: Any
+) -> None:
+    """[P1] [§6 quota] The only agent died; ``claude -p``, refused as well, would end."""
+    client(HOOKS)
+    faults = (Fault(kind="quota", until=18.0, set_off=1),)
+    api = replace(PLAN, faults=faults, retry_after=75.0)
+    spec = replace(SMALL, version=HOOKS, kind=kind, auth="oauth", api=api, agents=1, reads=1)
+    with fanout(spec) as result:
+        assert (result.counts.refusals, result.counts.main_refusals) == (1, 0), refused(result)
+        assert len(all_delivered(result)) == 1
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,7 +214,8 @@ def test_a_quota_beyond_all_patience_is_told_and_what_it_killed_is_woken_after_i
     spec = replace(SMALL, kind=kind, auth="oauth", api=api, env=env)
     with fanout(spec) as result:
         dead = all_delivered(result)
-        assert len(dead) == result.counts.refusals == 4, "nobody knocked before the reset"
+        assert result.counts.refusals == 4, refused(result)  # nobody knocked before the reset
+        assert len(dead) == 4
         blocked = [line for line in stops(result) if line["blocked"]]
         assert len(blocked) == 1
         if kind == "agent":

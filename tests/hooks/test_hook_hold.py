@@ -188,6 +188,47 @@ def test_a_quota_closes_the_account_until_the_second_its_row_tells(pacing: Hooks
     assert reset <= breaker.until < reset + 10
 
 
+def die_of_quota(hooks: Hooks, reset: float) -> float:
+    """Let the agent die of a quota; return until when the ledger is closed."""
+    text = "You've hit your session limit"
+    limits = {"status": "rejected", "resetsAt": reset, "rateLimitType": "five_hour"}
+    row = reply("e1", "<synthetic>", hooks.now) | {
+        "isApiErrorMessage": True,
+        "error": "rate_limit",
+        "apiErrorStatus": 429,
+        "quotaLimits": limits,
+    }
+    row["message"]["content"] = [{"type": "text", "text": text}]
+    agent_file(hooks, row)
+    hooks.send("StopFailure", **TYPE, error="rate_limit", last_assistant_message=text)
+    assert hooks.lines("fault") == []
+    return ledger(hooks).families["all"].breaker.until
+
+
+def test_a_headless_main_thread_is_held_while_the_quota_is_closed(pacing: Hooks) -> None:
+    """[§6 quota] [P1] Its refusal would end the session, and the way back of what it lost."""
+    pacing.env["CLAUDE_CODE_ENTRYPOINT"] = "sdk-cli"
+    main(pacing, OLD)
+    begin(pacing)
+    until = die_of_quota(pacing, pacing.now + 0.3)
+    pacing.send("UserPromptSubmit", prompt="hello")
+    assert time.time() < until, "what a person typed goes at once"
+    pacing.send("PostToolBatch", tool_calls=[{"tool_use_id": "t1"}])
+    assert time.time() >= until
+    assert pacing.lines("fault") == []
+
+
+def test_a_person_is_not_held_while_the_quota_is_closed(pacing: Hooks) -> None:
+    """[P7] [I5] Their client says it, and waits by itself."""
+    main(pacing, OLD)
+    begin(pacing)
+    until = die_of_quota(pacing, pacing.now + 60)
+    for entry in ("", "cli"):
+        pacing.env["CLAUDE_CODE_ENTRYPOINT"] = entry
+        pacing.send("PostToolBatch", tool_calls=[{"tool_use_id": "t1"}])
+        assert time.time() < until
+
+
 def test_an_agent_that_died_rests_longer_each_time() -> None:
     """[P1] The ladder has two tries; they must not be gone in seconds."""
     assert hold.rested([]) == 0.0

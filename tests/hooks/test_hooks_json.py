@@ -13,7 +13,7 @@ from paceline_hooks import dispatch
 HOOKS = Path(__file__).parents[2] / "hooks"
 TABLE = json.loads((HOOKS / "hooks.json").read_text(encoding="utf-8"))
 HANDLERS = {name: group["hooks"][0] for name, (group,) in TABLE["hooks"].items()}
-LONG = {"SubagentStart": 3600, "PostToolBatch": 3600, "Stop": 600}
+LONG = {"SubagentStart": 3600, "PostToolBatch": 3600, "Stop": 600, "UserPromptSubmit": 600}
 
 
 def test_every_registered_event_has_a_handler_and_every_handler_is_registered() -> None:

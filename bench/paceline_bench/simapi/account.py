@@ -58,6 +58,7 @@ class Account:
     buckets: dict[str, dict[str, Bucket]] = field(default_factory=dict)
     _random: random.Random = field(default_factory=random.Random)
     _refused: dict[tuple[Fault, str | None], int] = field(default_factory=dict)
+    _set_off: set[Fault] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         """Seed the generator that draws faults."""
@@ -144,6 +145,10 @@ class Account:
     def _acts(self, fault: Fault, now: float, *, agent: bool, label: str | None, step: int) -> bool:
         if not fault.after <= now - self.start < fault.until:
             return False
+        if fault.set_off is not None and fault not in self._set_off:
+            if not agent or step != fault.set_off:
+                return False
+            self._set_off.add(fault)
         if fault.who != "all" and (fault.who == "agents") != agent:
             return False
         if fault.step is not None and fault.step != step:
@@ -164,7 +169,11 @@ class Account:
         if fault.kind == "quota":
             reset = self.start + fault.until if math.isfinite(fault.until) else now + 18000
             found = headers.subscriber(1.0, reset, rejected=True)
-            found["retry-after"] = str(math.ceil(reset - now))
+            told = self.config.retry_after
+            if not isinstance(told, bool):
+                found["retry-after"] = f"{told:g}"
+            elif told:
+                found["retry-after"] = str(math.ceil(reset - now))
         elif kind.retry_after is not None:
             found["retry-after"] = f"{kind.retry_after:.0f}"
         return Refusal(fault.kind, kind.message, found)

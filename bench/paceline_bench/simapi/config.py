@@ -27,6 +27,8 @@ class Fault:
         times: refusals at most for each label, however many agents try its work; any when None.
         labels: only requests of agents with these labels; any when None.
         family: only requests to models of this family; any when None.
+        set_off: acts from the first request of an agent at that step on, that one included; from
+            ``after`` on when None.
     """
 
     kind: str
@@ -38,6 +40,7 @@ class Fault:
     times: int | None = None
     labels: tuple[str, ...] | None = None
     family: str | None = None
+    set_off: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a kind nobody knows. ``ValueError`` names those there are."""
