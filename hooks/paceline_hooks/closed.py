@@ -10,10 +10,9 @@ from __future__ import annotations
 import time
 
 from paceline import paths, settings
-from paceline.families import ALL, family_of
 
 from . import event as fields
-from . import lost, presence, replies
+from . import lost, opening, presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def wait(
     refused = max(float(line["t"]) for line in lost.lines(event, env) if _is_quota(line))
     last = now + min(WAIT_S, settings.load(env).park_max)
     while now < last:
-        until = _until(event, env, now)
+        until = opening.until(event, env, now)
         if until > last or (until <= now and now - refused > TOLD_S):
             return now
         time.sleep(min(LOOK_S, until - now) if until > now else SOON_S)
@@ -90,14 +89,3 @@ def under_way(lines: Sequence[Mapping[str, Any]], ended: Collection[str]) -> boo
 
 def _is_quota(line: Mapping[str, Any]) -> bool:
     return line.get("cause") == "quota" and isinstance(line.get("t"), (int, float))
-
-
-def _until(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> float:
-    """Return until when the account, or the main thread's model, is closed; 0 when neither is."""
-    from paceline.ledger import own
-
-    known = own.store_of(env, settings.load(env)).snapshot().families
-    path = fields.text_of(event, "transcript_path", fields.PATH_MAX)
-    names = {ALL, *(family_of(reply.model) for reply in replies.read(path, now)[-1:])}
-    breakers = [known[name].breaker for name in names if name in known]
-    return max((one.until for one in breakers if one.cause == "quota"), default=0.0)

@@ -47,12 +47,29 @@ def lines(event: Mapping[str, Any], env: Mapping[str, str]) -> list[dict[str, An
 
 
 def runs(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> list[Run]:
-    """Return the session's runs as in the manifest."""
+    """Return the session's runs as in the manifest, a plan's resets as the ledger knows them.
+
+    Whoever is started before would be refused again: the row that tells an agent's reset to the
+    second may not be written yet, and the event's text tells the minute only.
+    """
     from paceline.manifest import build_manifest
 
     session = fields.session_of(event, env)
     state = paths.state_dir(env)
-    return list(build_manifest(_projects(event), state, session, now=now)["runs"])
+    found = list(build_manifest(_projects(event), state, session, now=now)["runs"])
+    closed = [
+        agent
+        for run in found
+        for agent in run["agents"]
+        if agent["state"] == "dropped" and agent["cause"] == "quota"
+    ]
+    if closed:
+        from . import opening
+
+        until = opening.until(event, env, now, told=True)
+        for agent in closed:
+            agent["resets_at"] = max(agent["resets_at"] or 0.0, until) or None
+    return found
 
 
 def all_tickets(some: Sequence[Run], now: float, attempts: int) -> list[Ticket]:

@@ -10,6 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hook_session import NOW, SESSION
+from paceline import paths
+from paceline.account import account_id
+from paceline.ledger import refuse
+from paceline.ledger.refuse import Refused
+from paceline.ledger.store import FileStore
+from paceline.ledger.verdicts import Policy
 
 if TYPE_CHECKING:
     from hook_session import Hooks
@@ -264,6 +270,20 @@ def test_what_resets_after_all_patience_is_not_to_be_started_before(pacing: Hook
     text = context(notify(pacing, DEAD, "toolu_1", "failed"), "UserPromptSubmit")
     assert "resets in 1 h 59 min. Start these then, not before:\n- SendMessage(" in text
     assert "before you go on" not in text
+
+
+def test_a_texts_time_is_cut_to_its_minute_and_the_ledger_knows_better(pacing: Hooks) -> None:
+    """[§6 quota] Started by the text's time, it would be refused once more: it was."""
+    exact = NOW + 2 * 3600 + 40
+    state = str(pacing.state)
+    store = FileStore(paths.ledger_dir(state), account_id(pacing.env, state))
+    told = Refused("quota", resets_at=exact, window="five_hour")
+    store.transact(lambda ledger, _: refuse.refuse(ledger, "opus-5", told, NOW, Policy()))
+    fan_out(pacing, QUOTA)
+    pacing.now = NOW + 2 * 3600 + 5
+    assert "the limit resets in 35 s" in person(stop(pacing))
+    pacing.now = exact + 1
+    assert blocked(stop(pacing))
 
 
 def test_a_headless_session_waits_for_a_reset_that_is_near(pacing: Hooks) -> None:
