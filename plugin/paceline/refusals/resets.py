@@ -147,10 +147,19 @@ def _next(match: Match[str], at: float, hour: tuple[int, int], zone: tzinfo | No
         step = 7
         ahead = _DAYS.index(match["day"].lower()) - start.weekday()
         start += timedelta(days=ahead % 7)
-    reset = start.timestamp()
-    if reset <= at - MINUTE_S:
-        return (start + timedelta(days=step)).timestamp()
-    return reset if reset > at else reset + MINUTE_S
+    return _to_come(start, at) or (start + timedelta(days=step)).timestamp()
+
+
+def _to_come(shown: datetime, at: float) -> float | None:
+    """Return when that is shown after ``at``, or in its minute; None when it is past.
+
+    In the hour that a clock set back shows twice, the second time counts as well.
+    """
+    for fold in (0, 1):
+        reset = shown.replace(fold=fold).timestamp()
+        if reset > at - MINUTE_S:
+            return reset if reset > at else reset + MINUTE_S
+    return None
 
 
 def _next_date(match: Match[str], at: float, start: datetime) -> float | None:
@@ -161,11 +170,11 @@ def _next_date(match: Match[str], at: float, start: datetime) -> float | None:
         years = (start.year, start.year + 1)
     for year in years:
         try:
-            reset = start.replace(year=year, month=month, day=int(match["date"])).timestamp()
+            reset = _to_come(start.replace(year=year, month=month, day=int(match["date"])), at)
         except ValueError:
             continue
-        if at - MINUTE_S < reset <= at + 400 * 86400.0:
-            return reset if reset > at else reset + MINUTE_S
+        if reset is not None and reset <= at + 400 * 86400.0:
+            return reset
     return None
 
 

@@ -6,17 +6,21 @@ import json
 import subprocess
 import sys
 import zoneinfo
+from datetime import datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from paceline import refusals
 from paceline.refusals import resets, wording
 
 T0 = 1789041600.0
+REPEATED = 1793511000
+"""1:30 in New York for the first time on the night that shows it twice."""
 PLUGIN = Path(__file__).parents[3] / "plugin"
 
 patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -115,6 +119,28 @@ def test_a_reset_is_never_in_the_past_nor_beyond_a_year(text: str) -> None:
     """[I9] A stale or absurd value cannot wedge anything."""
     reset, _ = resets.from_text(text, T0)
     assert reset is None or T0 < reset <= T0 + 401 * 86400
+
+
+@patient
+@example(at=REPEATED, ahead=2400.0, zone="America/New_York")
+@given(
+    at=st.integers(int(T0) - 200 * 86400, int(T0) + 400 * 86400),
+    ahead=st.floats(1.0, 82_000.0),
+    zone=st.sampled_from(
+        ["UTC", "America/New_York", "Europe/Berlin", "Asia/Kolkata", "Australia/Lord_Howe"]
+    ),
+)
+def test_a_clock_time_is_read_back_to_the_minute_whenever_and_wherever_it_was_written(
+    at: int, ahead: float, zone: str
+) -> None:
+    """[CASE 2] Where a clock is set back, the first of the two times may be meant: never a day."""
+    shown = datetime.fromtimestamp(at + ahead, ZoneInfo(zone))
+    text = f"{shown.hour % 12 or 12}:{shown.minute:02d}{'am' if shown.hour < 12 else 'pm'}"
+    reset, guessed = resets.from_text(f"You've hit your session limit · resets {text} ({zone})", at)
+    assert reset is not None
+    assert not guessed
+    other = shown.replace(fold=1 - shown.fold).timestamp()
+    assert min(abs(reset - at - ahead), abs(reset - other)) <= 60
 
 
 @patient
