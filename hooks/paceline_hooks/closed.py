@@ -47,11 +47,14 @@ def wait(
     now = _ended(event, env, now, set(ended))
     if not lost.has(event, env, SIGN):
         return now
-    refused = max(float(line["t"]) for line in lost.lines(event, env) if _is_quota(line))
+    refused = max(
+        (float(line["t"]) for line in lost.lines(event, env) if _is_quota(line)), default=0.0
+    )
     last = now + min(WAIT_S, settings.load(env).park_max)
     while now < last:
         until = opening.until(event, env, now)
-        if until > last or (until <= now and now - refused > TOLD_S):
+        fresh = abs(now - refused) <= TOLD_S  # a clock that was set back makes nothing fresh
+        if until > last or (until <= now and not fresh):
             return now
         time.sleep(min(LOOK_S, until - now) if until > now else SOON_S)
         now = time.time()

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from hook_session import SESSION
 from paceline_hooks import closed
+
+if TYPE_CHECKING:
+    from hook_session import Hooks
 
 ALONE, OTHER = "a1111111111111111", "a2222222222222222"
 TASK = "w5jdqwrqp"
@@ -43,3 +49,17 @@ def test_an_end_that_was_told_but_is_not_in_the_log_is_waited_for(
 ) -> None:
     """[§6 quota] The hooks of both run beside each other, and nothing says which comes first."""
     assert closed.under_way(lines, ended) is waits
+
+
+@pytest.mark.parametrize("at", [1e12, -1.0, "soon", None])
+def test_a_refusal_of_no_known_time_holds_nobody(hooks: Hooks, at: Any) -> None:
+    """[P7] The window is open as far as the ledger knows: a damaged line is no reason to wait."""
+    hooks.env |= {"PACELINE_MODE": "pace", "CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    hooks.now = now = time.time()
+    hooks.send("UserPromptSubmit", prompt="hello")
+    log = hooks.state / "sessions" / SESSION / "events.jsonl"
+    with log.open("a", encoding="utf-8") as file:
+        refused = line("agent.failed", ALONE, cause="quota") | {"t": at}
+        file.write(json.dumps(refused, separators=(",", ":")) + "\n")
+    event = {"session_id": SESSION, "transcript_path": ""}
+    assert closed.wait(event, hooks.env, now) == now
