@@ -54,12 +54,8 @@ def session(ends: list[str]) -> list[Line]:
             add(1.1, "tool.failed", None, tool="Agent", id=call, interrupted=False, **THROTTLE)
         if end == "woken":
             task = {"id": agent, "tool_use_id": "toolu_s", "status": "completed"}
-            ticket: dict[str, Any] = {
-                "ticket": f"tk_{number:012x}",
-                "of": agent,
-                "how": "send_message",
-            }
-            add(2.0, "requeue", None, prompt_sha="ab", **ticket)
+            ticket: dict[str, Any] = {"ticket": f"tk_{number:012x}", "how": "send_message"}
+            add(2.0, "requeue", None, prompt_sha="ab", of=agent, **ticket)
             add(3.0, "agent.start", agent, type=TYPE)
             add(4.0, "agent.stop", agent, type=TYPE, empty=False)
             add(4.1, "prompt", None, tasks=[task])
