@@ -181,6 +181,34 @@ def test_a_crash_of_a_process_costs_its_own_agents_work_and_nothing_else(told: s
     assert (max(ratios) if told == "set" else sum(ratios) / len(ratios)) <= 1.05
 
 
+@pytest.mark.parametrize(
+    ("fault", "times"),
+    [
+        (Fault("throttle", who="agents", step=0, times=1), 4.0),
+        (Fault("throttle", who="agents", rate=0.1, until=30.0), 8.0),
+        (Fault("throttle", who="agents", after=5.0, until=25.0), 8.0),
+    ],
+    ids=["once each", "one in ten for half a minute", "all for twenty seconds"],
+)
+def test_refusals_that_are_not_of_tokens_do_not_slow_down_for_long(
+    fault: Fault, times: float
+) -> None:
+    """[P7] The API "temporarily limits" for reasons of its own; it was 25 times the client's span.
+
+    The client alone, which tries again at once and blindly, is faster here; that is its best case.
+    """
+    roomy = replace(SEED_API, itpm=4_000_000, faults=(fault,))
+    work = replace(MIXED, requests=6, api=roomy)
+    ratios = []
+    for seed in SEEDS:
+        scenario = replace(work, seed=seed)
+        paced, alone = play_paced(scenario), play_alone(scenario)
+        assert paced.counts.dropped == 0
+        assert paced.counts.refusals <= alone.counts.refusals
+        ratios.append(paced.counts.span_s / alone.counts.span_s)
+    assert sum(ratios) / len(ratios) < times
+
+
 def test_an_overload_is_sat_out_by_all_together() -> None:
     """[P1] [§6 overload]"""
     api = replace(SEED_API, faults=(Fault("overload", after=60.0, until=120.0),))

@@ -9,6 +9,10 @@ that was raised is found again at the price of less than one refusal in fifty re
 contradict each other mean that the limit moved, and the older half of the evidence goes; where the
 bound had grown for long before a refusal, only the last minute counts.
 
+The API also refuses for reasons of its own, which bound nothing and end by themselves. So a bound
+is believed for long only when refusals have shown it more than once: until then it loosens with
+time, and a pace that nothing bounds doubles in seconds.
+
 What others on the account spend counts as a lower R, which is what is left for us.
 
 An upper bound far below the lowest limit that any account has is no limit: the API refused for
@@ -83,6 +87,19 @@ DOUBT_S = 900.0
 """Seconds in which it is not doubted again."""
 IN_A_ROW = 2
 """Refusals, with nothing accepted between them, that a doubt needs."""
+UNTESTED_S, UNTESTED, UNTESTED_BY = 60.0, 12.0, 4.0
+"""Seconds at least, and large requests at its pace, in which a bound that one refusal has shown is
+doubled, like ``CALM``: the API may have refused for reasons of its own. A bound below every limit
+has the seconds only. Each further refusal at the same pace makes it so many times longer,"""
+PROVEN = 2
+"""and so many prove it."""
+DISPROVED = 4.0
+"""Times such a bound at which a pace that met no refusal has disproved it."""
+DOUBLE_S, STREAK_MAX = 5.0, 6
+"""Seconds in which a pace doubles that nothing bounds; twice as many for each refusal since
+anything was accepted, so that nobody hammers."""
+SAME = 1.5
+"""Paces and bounds within this factor are the same."""
 PACE_MIN = 1.0
 
 
@@ -101,6 +118,7 @@ def settled(learner: Learner, reservation: str, tokens: float, now: float) -> No
             learner.calm += row[4]
             break
     history.put_by(learner)
+    learner.streak = 0
     rise(learner, now)
 
 
@@ -146,6 +164,7 @@ def _refused(
     _note_refusal(learner, reservation, tokens, now)
     calm, learner.calm = learner.calm, 0
     _count(learner, sent_at, now)
+    learner.largest = _largest(learner)
     least = max(PACE_MIN, tokens / SLOWEST_S)
     low, high, unsure = bounds(learner.sent)
     if low is not None and high is not None and low * FLUKE > high and calm >= FLUKE_CALM:
@@ -158,12 +177,14 @@ def _refused(
         _forget(learner, now)
         return True
     if high is not None:
+        learner.proofs = _proofs(learner, high)
         learner.high, learner.high_at = high, now
         unsure = max(0.0, unsure - SURE * high)
         learner.unsure = unsure if low is None else min(unsure, max(0.0, high - low))
         # One too large for the bound goes in time by ``view.View.overdue``, not at a higher pace.
         least = max(PACE_MIN, min(least, high), min(tokens / UNPROVEN_S, high * UNPROVEN))
     fresh = sent_at >= learner.cut_at
+    learner.streak += fresh
     if fresh:
         # A bucket that cannot hold the refused request lets it go the sooner, the slower it is.
         learner.burst = max(burst(learner.sent, learner.high), tokens)
@@ -199,6 +220,14 @@ def _aim(learner: Learner, high: float) -> float:
     return high * BELOW - lower * (1.0 - climbed)
 
 
+def _proofs(learner: Learner, high: float) -> int:
+    """Return how often in a row a refusal has shown the same upper bound."""
+    if learner.high is None or learner.pace is None:
+        return 0
+    near = learner.high / SAME <= min(high, learner.pace) and learner.pace <= learner.high * SAME
+    return learner.proofs + 1 if near else 0
+
+
 def _doubtful(learner: Learner, high: float, now: float) -> bool:
     """Say whether no limit explains these refusals; not twice while the first is remembered.
 
@@ -220,6 +249,8 @@ def _forget(learner: Learner, now: float) -> None:
 
 def _remember(learner: Learner, went: float, now: float) -> None:
     """Keep the pace that went well until this cut, if it did for long enough to prove anything."""
+    if not went:
+        return
     well = max(0.0, now - learner.cut_at) / FAR_S
     if well >= 1.0:
         learner.best = max(learner.best, went)
@@ -257,6 +288,21 @@ def grown(learner: Learner, over: float) -> float:
     return float((learner.calm / (over * learner.price)) ** 4)
 
 
+def _largest(learner: Learner) -> float:
+    """Return the size of the largest request known."""
+    return max((float(row[1]) for row in learner.sent), default=0.0)
+
+
+def _untested(learner: Learner, high: float, age: float) -> float:
+    """Return the part by which a bound that few refusals have shown may be too low."""
+    if learner.proofs >= PROVEN:
+        return 0.0
+    over = UNTESTED_S
+    if high >= LOWEST * DOUBT:
+        over = max(over, UNTESTED * learner.largest / high)
+    return float((age / (over * UNTESTED_BY**learner.proofs)) ** 4)
+
+
 def achieved(learner: Learner, now: float) -> float:
     """Return the rate accepted so far, tokens a second, bursts spread over ``FIRST_S``.
 
@@ -269,19 +315,27 @@ def achieved(learner: Learner, now: float) -> float:
     return tokens / float(max(FIRST_S, now - taken[0][0]))
 
 
+def search(learner: Learner, now: float) -> None:
+    """Raise a pace that nothing bounds also while all wait: nobody else would find it out."""
+    if learner.high is None:
+        rise(learner, now)
+
+
 def rise(learner: Learner, now: float) -> None:
     """Raise the pace to where it may be by now: slowly, and no higher than the bounds allow."""
     if learner.pace is None:
         return
     passed = min(10.0, max(0.0, now - learner.moved_at))
     learner.moved_at = now
+    if learner.high is not None and not learner.proofs and learner.pace > DISPROVED * learner.high:
+        learner.high = None
     if learner.high is None:
-        # Nothing bounds it yet: half as much again each RISE_S.
-        learner.pace *= 1.0 + 0.5 * passed / RISE_S
+        learner.pace *= 2.0 ** (passed / (DOUBLE_S * 2.0 ** min(learner.streak, STREAK_MAX)))
         return
     age = max(0.0, now - learner.high_at)
     looser = min(LOOSEN_MOST_PER_S * age, LOOSEN_PER_S * age + LOOSEN_PER_CALM * learner.calm)
-    loose = min(2.0, 1.0 + looser) + grown(learner, CALM)
+    untested = _untested(learner, learner.high, age)
+    loose = min(2.0, 1.0 + looser) + max(grown(learner, CALM), untested)
     ceiling = _aim(learner, learner.high * loose)
     if learner.best > FAR * ceiling:
         ceiling = min(learner.best, ceiling * (1.0 + (age / FAR_S) ** 4))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.ledger import bucket as buckets
+from paceline.ledger import learn
 
 if TYPE_CHECKING:
     from paceline.ledger.bucket import Rate
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 def refilled(family: Family, dimension: str, now: float, policy: Policy) -> Rate | None:
     """Refill one bucket and return how it fills, or None while nothing is known of it."""
     learner = family.learner if dimension == "input" else None
+    if learner is not None:
+        learn.search(learner, now)
     bucket = family.buckets.get(dimension)
     rate = buckets.rate_of(bucket, learner, policy.headroom)
     if rate is not None:

@@ -84,6 +84,7 @@ def _shift(ledger: Ledger, by: float) -> None:
         family.learner.cut_at += by
         family.learner.moved_at += by
         family.learner.incident_at += by
+        family.learner.doubted_at += by
         family.next_at += by
         if family.breaker.until and not family.breaker.told:
             family.breaker.until += by

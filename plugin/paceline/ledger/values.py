@@ -66,6 +66,9 @@ class Learner:
         together: refusals of it so far.
         price: refusals that an incident cost lately.
         best: a pace that went well before, tokens a second; nearer to the pace with each cut.
+        proofs: how often in a row a refusal has shown the same ``high``.
+        largest: tokens of the largest request known when the last was refused.
+        streak: refusals, each of another incident, since anything was accepted.
         doubted_at: when a bound too low for any limit was last forgotten.
     """
 
@@ -83,6 +86,9 @@ class Learner:
     together: int = 0
     price: float = 1.0
     best: float = 0.0
+    proofs: int = 0
+    largest: float = 0.0
+    streak: int = 0
     doubted_at: float = 0.0
 
 
