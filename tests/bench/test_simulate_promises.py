@@ -188,7 +188,7 @@ def test_a_crash_of_a_process_costs_its_own_agents_work_and_nothing_else(told: s
         (Fault("throttle", who="agents", rate=0.1, until=30.0), 8.0),
         (Fault("throttle", who="agents", after=5.0, until=25.0), 8.0),
     ],
-    ids=["once each", "one in ten for half a minute", "all for twenty seconds"],
+    ids=["once", "one in ten for half a minute", "all for twenty seconds"],
 )
 def test_refusals_that_are_not_of_tokens_do_not_slow_down_for_long(
     fault: Fault, times: float

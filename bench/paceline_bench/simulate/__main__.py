@@ -23,6 +23,7 @@ AGENTS = Scenario(
 )
 MIXED = Scenario(requests=10, reads=Sizes("mixed"), width=0, stagger_s=0.0)
 LONG = replace(MIXED, sessions=(90,))
+ROOMY = replace(MIXED, requests=6, api=replace(SEED_API, itpm=4_000_000))
 TWO = Scenario(
     sessions=(30, 6), requests=6, reads=parse("uniform:2000:25000"), width=0, stagger_s=0.0
 )
@@ -76,6 +77,12 @@ ROWS: dict[str, Scenario] = {
     ),
     "the API overloaded for a minute, set": Scenario(
         told="set", api=replace(SEED_API, faults=(Fault("overload", after=60.0, until=120.0),))
+    ),
+    "refused once, not of tokens": replace(
+        ROOMY, api=replace(ROOMY.api, faults=(Fault("throttle", who="agents", step=0, times=1),))
+    ),
+    "all refused for 20 s, not of tokens": replace(
+        ROOMY, api=replace(ROOMY.api, faults=(Fault("throttle", after=5.0, until=25.0),))
     ),
     "plan spent, reset in an hour, set": Scenario(
         told="set",

@@ -177,7 +177,8 @@ def _refused(
         _forget(learner, now)
         return True
     if high is not None:
-        learner.proofs = _proofs(learner, high)
+        # With a rate told, a bound only says how much of it is left: nobody looks for more.
+        learner.proofs = _proofs(learner, high) if told is None else PROVEN
         learner.high, learner.high_at = high, now
         unsure = max(0.0, unsure - SURE * high)
         learner.unsure = unsure if low is None else min(unsure, max(0.0, high - low))
