@@ -188,7 +188,7 @@ def test_a_fault_counts_its_refusals_of_one_step_by_label() -> None:
     assert [ask("two", 1), ask("two", 1)] == [True, False]
 
 
-def test_a_fault_that_an_agent_sets_off_acts_on_everybody_from_then_on() -> None:
+def test_a_fault_that_an_agent_sets_off_acts_on_everybody_for_its_time_from_then_on() -> None:
     fault = Fault("quota", until=60, set_off=1)
     api = account(Config(faults=(fault,), headers="subscriber", retry_after=75.0))
     granted(api.ask(OPUS, cost(1), T0, agent=False, step=1))
@@ -196,8 +196,8 @@ def test_a_fault_that_an_agent_sets_off_acts_on_everybody_from_then_on() -> None
     refusal = refused(api.ask(OPUS, cost(1), T0 + 5, agent=True, step=1))
     assert refusal.headers["retry-after"] == "75"
     refused(api.ask(OPUS, cost(1), T0 + 5, agent=False, step=0))
-    refused(api.ask(OPUS, cost(1), T0 + 59, agent=True, step=0))
-    granted(api.ask(OPUS, cost(1), T0 + 60, agent=True, step=1))
+    refused(api.ask(OPUS, cost(1), T0 + 64, agent=True, step=0))
+    granted(api.ask(OPUS, cost(1), T0 + 65, agent=True, step=1))
 
 
 def test_faults_act_in_their_time_on_whom_they_are_for_and_at_their_rate() -> None:

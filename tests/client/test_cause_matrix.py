@@ -34,7 +34,7 @@ ONE = ("reader-01",)
 PASSING: dict[str, Fault] = {
     "throttle": Fault("throttle", who="agents", labels=ONE, step=1, times=2),
     "overload": Fault("overload", who="agents", labels=ONE, step=1, times=2),
-    "quota": Fault("quota", until=18.0, set_off=1),
+    "quota": Fault("quota", until=12.0, set_off=1),
 }
 LASTING: dict[str, Fault] = {
     "entitlement": Fault("entitlement", who="agents"),

@@ -86,7 +86,7 @@ def test_a_plan_quota_is_waited_out_with_one_probe(
 ) -> None:
     """[§6 quota] [CASE 25] Alone the client gives up at once: retry-after is over 60 s."""
     client(GATE)
-    faults = (Fault(kind="quota", after=4.0, until=20.0),)
+    faults = (Fault(kind="quota", until=12.0, set_off=1),)
     api = replace(PLAN, faults=faults, retry_after=75.0)
     spec = replace(SMALL, kind=kind, role="main", auth="oauth", api=api, agents=8)
     with fanout(spec) as result:
@@ -105,7 +105,7 @@ def test_without_a_gate_a_quota_parks_whom_it_did_not_kill_and_those_are_woken_a
 ) -> None:
     """[§6 quota] [P6] Who starts while the window is closed waits in its hook, to the second."""
     client(HOOKS)
-    faults = (Fault(kind="quota", until=16.0, set_off=0),)
+    faults = (Fault(kind="quota", until=12.0, set_off=0),)
     api = replace(PLAN, faults=faults, retry_after=75.0)
     spec = replace(SMALL, version=HOOKS, kind=kind, auth="oauth", api=api, agents=5)
     with fanout(spec) as result:
@@ -122,7 +122,7 @@ def test_without_a_gate_the_main_thread_waits_for_the_quota_too_where_nobody_wat
 ) -> None:
     """[P1] [§6 quota] The only agent died; ``claude -p``, refused as well, would end."""
     client(HOOKS)
-    faults = (Fault(kind="quota", until=18.0, set_off=1),)
+    faults = (Fault(kind="quota", until=12.0, set_off=1),)
     api = replace(PLAN, faults=faults, retry_after=75.0)
     spec = replace(SMALL, version=HOOKS, kind=kind, auth="oauth", api=api, agents=1, reads=1)
     with fanout(spec) as result:
@@ -136,7 +136,7 @@ def test_a_quota_beyond_all_patience_is_told_and_what_it_killed_is_woken_after_i
 ) -> None:
     """[§6 quota] [P5] The gate parks for five seconds only; the stop of `claude -p` waits."""
     client(GATE)
-    faults = (Fault(kind="quota", until=20.0, who="agents", step=1),)
+    faults = (Fault(kind="quota", until=14.0, set_off=1, who="agents", step=1),)
     api = replace(PLAN, faults=faults, retry_after=75.0)
     env = WIDE | {"PACELINE_PARK_MAX": "5s"}
     spec = replace(SMALL, kind=kind, auth="oauth", api=api, env=env)
@@ -201,7 +201,7 @@ def test_without_a_gate_a_short_throttle_costs_nobody(
 ) -> None:
     """[P1] [P6] Who has not begun is held; the few that died are brought back, and only those."""
     client(HOOKS)
-    faults = (Fault(kind="throttle", after=0.0, until=9.0, who="agents"),)
+    faults = (Fault(kind="throttle", until=6.0, set_off=0, who="agents"),)
     api = replace(ROOMY, faults=faults)
     spec = replace(SMALL, version=HOOKS, kind=kind, api=api, agents=5, reads=1)
     with fanout(spec) as result:

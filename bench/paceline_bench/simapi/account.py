@@ -58,7 +58,7 @@ class Account:
     buckets: dict[str, dict[str, Bucket]] = field(default_factory=dict)
     _random: random.Random = field(default_factory=random.Random)
     _refused: dict[tuple[Fault, str | None], int] = field(default_factory=dict)
-    _set_off: set[Fault] = field(default_factory=set)
+    _set_off: dict[Fault, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Seed the generator that draws faults."""
@@ -143,12 +143,12 @@ class Account:
         }
 
     def _acts(self, fault: Fault, now: float, *, agent: bool, label: str | None, step: int) -> bool:
-        if not fault.after <= now - self.start < fault.until:
-            return False
         if fault.set_off is not None and fault not in self._set_off:
             if not agent or step != fault.set_off:
                 return False
-            self._set_off.add(fault)
+            self._set_off[fault] = now
+        if not fault.after <= now - self._begun(fault) < fault.until:
+            return False
         if fault.who != "all" and (fault.who == "agents") != agent:
             return False
         if fault.step is not None and fault.step != step:
@@ -163,11 +163,15 @@ class Account:
         self._refused[fault, label] = before + 1
         return True
 
+    def _begun(self, fault: Fault) -> float:
+        """Return when a fault's time is counted from."""
+        return self._set_off.get(fault, self.start)
+
     def _refuse_by_schedule(self, fault: Fault, now: float) -> Refusal:
         kind = KINDS[fault.kind]
         found: dict[str, str] = {}
         if fault.kind == "quota":
-            reset = self.start + fault.until if math.isfinite(fault.until) else now + 18000
+            reset = self._begun(fault) + fault.until if math.isfinite(fault.until) else now + 18000
             found = headers.subscriber(1.0, reset, rejected=True)
             told = self.config.retry_after
             if not isinstance(told, bool):

@@ -27,8 +27,8 @@ class Fault:
         times: refusals at most for each label, however many agents try its work; any when None.
         labels: only requests of agents with these labels; any when None.
         family: only requests to models of this family; any when None.
-        set_off: acts from the first request of an agent at that step on, that one included; from
-            ``after`` on when None.
+        set_off: its seconds are counted from the first request of an agent at that step, which it
+            is the first to refuse; from the server's start when None.
     """
 
     kind: str
