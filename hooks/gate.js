@@ -56,10 +56,12 @@ export function register(on) {
       deafUntil = Date.now() + DEAF_MS
       return null
     }
-    // A turn's next step means that its last one is over. Where the client fell back on another model, nobody says so.
-    if (free.delete(e.turnId) && !free.size && changed) {
+    // This turn's request is over: unless another one is left to the client's own retries, there are none again.
+    const over = async () => {
+      if (!free.delete(e.turnId) || free.size || !changed) return
       try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
     }
+    await over() // of the turn's last step: where the client fell back on another model, nobody else says so
     for (let attempt = 0; ; attempt++) {
       const call = 'c' + (++serial) + '-' + String(e.turnId).slice(0, 8) + '-' + e.index
       let pass = null
@@ -129,9 +131,7 @@ export function register(on) {
         try { await tell({ op: 'done', id: pass.id }) } catch { /* its lease expires */ }
         throw error
       } finally {
-        if (free.delete(e.turnId) && !free.size && changed) {
-          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
-        }
+        await over()
       }
       // Also after a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
       const failed = result && !result.usage && !result.stopReason && !(result.toolUses || []).length
@@ -157,7 +157,6 @@ export function register(on) {
         lost = true // one more time, with the client's own retries put back by the failing ask
         continue
       }
-      while (kept.length) yield kept.shift()
       return result
     }
   })
