@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from paceline import paths, settings
+from paceline import agent_types, paths, settings
 
 from . import event as fields
 from . import lost, opening, presence
@@ -27,7 +27,6 @@ TOLD_S = 3.0
 """Seconds in which the hooks of an agent's end may still write: they run beside this one (client
 2.1.240), so the word that a workflow ended is there before the word of how its agents did."""
 SOON_S = 0.1
-WORKFLOW_AGENT = "workflow-subagent"
 
 
 def wait(
@@ -87,7 +86,7 @@ def under_way(lines: Sequence[Mapping[str, Any]], ended: Collection[str]) -> boo
         elif kind in ("agent.stop", "agent.failed"):
             alive.pop(agent, None)
     workflow = not started.issuperset(ended)
-    return any(one in ended or (workflow and alive[one] == WORKFLOW_AGENT) for one in alive)
+    return any(one in ended or (workflow and alive[one] == agent_types.WORKFLOW) for one in alive)
 
 
 def _is_quota(line: Mapping[str, Any]) -> bool:

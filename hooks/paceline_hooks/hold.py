@@ -15,7 +15,7 @@ import os
 import sys
 import time
 
-from paceline import jsonl, paths, settings
+from paceline import agent_types, jsonl, paths, settings
 
 from . import arriving
 from . import event as fields
@@ -34,7 +34,6 @@ HOLD_S = 480.0
 WORKFLOW_HOLD_S = 165.0
 """An agent of a workflow is ended after 180 s without progress (client 2.1.240), others after
 600."""
-WORKFLOW_AGENT = "workflow-subagent"
 LEASE_S = 120.0
 LEAST_SLEEP_S = 0.02
 REPLAN_S = 1.0
@@ -205,7 +204,7 @@ def _wait(room: Room, *, anew: bool = False) -> None:
     known = room.contexts.agent(room.agent)
     ticket = f"h{room.agent}-{known.requests}"
     asked = _asked(room, anew=anew)
-    until = room.now + (WORKFLOW_HOLD_S if known.type == WORKFLOW_AGENT else HOLD_S)
+    until = room.now + (WORKFLOW_HOLD_S if known.type == agent_types.WORKFLOW else HOLD_S)
 
     def look(ledger: Any, at: float) -> Any:
         admit.enqueue(

@@ -7,14 +7,14 @@ began; what the client starts for itself (compaction, suggestions) is counted an
 
 from __future__ import annotations
 
-from paceline import paths
+from paceline import agent_types, paths
 from paceline.refusals import clean
 from paceline.transcripts import agents as ends
 from paceline.transcripts import prompts
 from paceline.transcripts.calls import Calls, Launch, Outcome
 
 from . import placing, state
-from .entries import WORKFLOW_AGENT, Call, Parts, Read, agent_entry, item_entry, short
+from .entries import Call, Parts, Read, agent_entry, item_entry, short
 from .model import Entry, Run, Session
 
 TYPE_CHECKING = False
@@ -172,7 +172,7 @@ def _unplaced(session: Session, parts: Parts, placed: Mapping[str, str], now: fl
     run: Run | None = None
     for entry in alone:
         begun = entry.launched_at or 0.0
-        flow = entry.agent_type == WORKFLOW_AGENT
+        flow = entry.agent_type == agent_types.WORKFLOW
         kind = "workflow" if flow else "agents"
         previous = run.entries[-1].launched_at or 0.0 if run is not None else 0.0
         if run is None or run.kind != kind or begun - previous > GAP_S:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paceline import refusals
+from paceline import agent_types, refusals
 from paceline.transcripts import usage
 from paceline.transcripts.calls import Outcome, text_of
 
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from paceline.transcripts.workflows import Item, Workflow
 
     from .log import CallLog, Log
-
-WORKFLOW_AGENT = "workflow-subagent"
 
 
 class Read:
@@ -123,7 +121,7 @@ def item_entry(
             Attempt(agent, one.file.path if one else "", one.rows if one else None)
         )
         _describe(entry, parts, agent, one)
-    entry.agent_type = entry.agent_type or WORKFLOW_AGENT
+    entry.agent_type = entry.agent_type or agent_types.WORKFLOW
     return entry
 
 

@@ -7,9 +7,8 @@ start follows its call, and its death is told once of the agent and once of the 
 
 from __future__ import annotations
 
+from paceline import agent_types
 from paceline.transcripts.calls import text_of
-
-from .entries import WORKFLOW_AGENT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
     from .entries import Call, Parts
     from .log import AgentLog
-
-PLAIN = "general-purpose"
-"""What a call that names no type launches."""
 
 
 def placed(parts: Parts, calls: Mapping[str, Call]) -> dict[str, str]:
@@ -60,7 +56,7 @@ def _lone(parts: Parts, found: Mapping[str, str]) -> dict[str, AgentLog]:
         and agent not in parts.elsewhere
         and agent not in inside
         and log.started
-        and log.type != WORKFLOW_AGENT
+        and log.type != agent_types.WORKFLOW
     }
 
 
@@ -105,4 +101,7 @@ def _by_start(lone: Mapping[str, AgentLog]) -> list[tuple[str, AgentLog]]:
 
 def _may(log: AgentLog, call: Call) -> bool:
     """Whether this agent may be of this call: of its type, and not begun before it."""
-    return log.type == (call.launch.agent_type or PLAIN) and call.launch.at <= log.started[0]
+    return (
+        log.type == (call.launch.agent_type or agent_types.PLAIN)
+        and call.launch.at <= log.started[0]
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from paceline import jsonl, paths
+from paceline import agent_types, jsonl, paths
 from paceline.manifest import build_manifest
 from paceline.transcripts import calls, find, prompts, workflows
 
@@ -110,7 +110,7 @@ def completion_of(
                 prompt,
                 label=item.label,
                 phase=item.phase,
-                agent_type="" if kind == "workflow-subagent" else kind,
+                agent_type="" if kind == agent_types.WORKFLOW else kind,
                 run_again=item.key in again or (done is None and entry.get("state") == "completed"),
                 result=done.result if done is not None else None,
             )
