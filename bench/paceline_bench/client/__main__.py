@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 from dataclasses import replace
-from pathlib import Path  # noqa: TC003 - typer reads the annotations at run time
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -81,7 +81,7 @@ def run(
         prepare = telling(spec) if tell else None
         with fanout(spec, progress=None if as_json else _show, prepare=prepare) as result:
             if keep:
-                shutil.copytree(result.home.parent, keep, symlinks=True)
+                shutil.copytree(result.home.parent, keep, symlinks=True, ignore=_sockets)
             found = result.to_json()
     except ClientMissing as err:
         print(err, file=sys.stderr)
@@ -104,6 +104,11 @@ def _kind(text: str) -> Any:
     if text not in ("agent", "workflow", "none"):
         raise typer.BadParameter("kind is agent, workflow or none")
     return text
+
+
+def _sockets(folder: str, names: list[str]) -> list[str]:
+    """Name what cannot be copied: a client that was stopped leaves its sockets behind."""
+    return [name for name in names if (Path(folder) / name).is_socket()]
 
 
 def _show(progress: Progress) -> None:

@@ -7,7 +7,7 @@ Rules (I1 to I10 of the design) and where they are kept:
 * I3, I5, I6, I7 order: ``order``; a first ticket that does not fit is overtaken by at most
   ``Policy.overtake`` of the capacity
 * I4 work-conserving: ``tick`` grants every ticket that fits, but for followers of a leader
-* I8 own slots: ``Family.gap`` spaces the grants after a reset or an overload
+* I8 own slots: ``slots``
 * I9, I10 belief: ``belief``, ``refuse`` and ``learn``
 
 A process asks for its own tickets only and is granted only those; tickets of others that stand
@@ -22,6 +22,7 @@ from paceline.errors import UsageError
 from paceline.families import ALL
 from paceline.ledger import breaker as breakers
 from paceline.ledger import learn, order, prefix
+from paceline.ledger import slots as spaced
 from paceline.ledger.belief import check_number
 from paceline.ledger.passing import advance
 from paceline.ledger.values import (
@@ -249,11 +250,9 @@ def _waits(
     if ticket.cls == MAIN:
         return None
     family = ledger.families[view.name]
-    if family.gap:
-        slot = max(view.spaced, family.next_at)
-        view.spaced = slot + family.gap
-        if slot > now:
-            return Wait(ticket.id, slot, "gap")
+    begins = spaced.slot(view, family, amounts, now)
+    if begins > now:
+        return Wait(ticket.id, begins, "gap")
     blocked = view.blocked
     if view.fits(amounts, ledger, now):
         if blocked is None:
@@ -336,8 +335,7 @@ def _grant(
         prefix.lead(ledger, reservation, now)
     for breaker in (family.breaker, ledger.family(ALL).breaker):
         breakers.probed_by(breaker, reservation.id, now)
-    if family.gap:
-        family.next_at = now + family.gap
+    spaced.taken(view, family, amounts, now)
     warning = ""
     for dimension, cost in amounts.items():
         rate = view.rates[dimension]

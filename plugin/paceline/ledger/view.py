@@ -37,6 +37,7 @@ class View:
         blocked: the first that does not fit.
         allowance: parts of the capacity that may still go before ``blocked``.
         spaced: the last slot given out where slots are apart.
+        recent: tokens that went lately, None until somebody wants to know (``slots``).
         passed: how many wait.
     """
 
@@ -49,6 +50,7 @@ class View:
     blocked: Ticket | None = None
     allowance: float = 0.0
     spaced: float = 0.0
+    recent: float | None = None
     passed: int = 0
 
     def earmark(self, amounts: Amounts, now: float) -> None:

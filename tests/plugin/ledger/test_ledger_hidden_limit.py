@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from paceline.ledger import refuse, settle
+from paceline.ledger import refuse, settle, slots
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import MAIN, Ledger
 from paceline.ledger.verdicts import Usage
@@ -79,7 +79,7 @@ def test_a_limit_that_nobody_told_and_nothing_refused_paces_nobody() -> None:
     """[I10] an unknown limit starts unpaced."""
     ledger = Ledger(clock=T0)
     for i in range(200):
-        ask(ledger, f"a{i}", T0, 100_000.0)
+        ask(ledger, f"a{i}", T0, slots.LARGE)
     assert len(granted(tick(ledger, T0))) == 200
 
 
