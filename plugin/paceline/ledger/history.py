@@ -71,7 +71,7 @@ def note(learner: Learner, row: Row) -> None:
 
 def newest(learner: Learner) -> float:
     """Return when the last request went, or the last was refused; 0.0 when none is known."""
-    known = learner.sent or rows(learner)
+    known = rows(learner)
     return float(known[-1][0]) if known else 0.0
 
 

@@ -95,9 +95,11 @@ PROVEN = 2
 """and so many prove it."""
 DISPROVED = 4.0
 """Times such a bound at which a pace that met no refusal has disproved it."""
-DOUBLE_S, STREAK_MAX = 5.0, 6
-"""Seconds in which a pace doubles that nothing bounds; twice as many for each refusal since
-anything was accepted, so that nobody hammers."""
+DOUBLE_S, DOUBLE_LEAST_S, DOUBLE_LARGE = 5.0, 2.0, 2.5
+"""Seconds in which a pace doubles that nothing bounds, fewer where so many of the largest requests
+go in fewer: a bucket too small for that pace has refused one of them by then."""
+STREAK_MAX = 6
+"""It takes twice as long for each refusal since anything was accepted, so that nobody hammers."""
 SAME = 1.5
 """Paces and bounds within this factor are the same."""
 PACE_MIN = 1.0
@@ -331,7 +333,9 @@ def rise(learner: Learner, now: float) -> None:
     if learner.high is not None and not learner.proofs and learner.pace > DISPROVED * learner.high:
         learner.high = None
     if learner.high is None:
-        learner.pace *= 2.0 ** (passed / (DOUBLE_S * 2.0 ** min(learner.streak, STREAK_MAX)))
+        large = DOUBLE_LARGE * learner.largest / learner.pace
+        double = min(DOUBLE_S, max(DOUBLE_LEAST_S, large))
+        learner.pace *= 2.0 ** (passed / (double * 2.0 ** min(learner.streak, STREAK_MAX)))
         return
     age = max(0.0, now - learner.high_at)
     looser = min(LOOSEN_MOST_PER_S * age, LOOSEN_PER_S * age + LOOSEN_PER_CALM * learner.calm)

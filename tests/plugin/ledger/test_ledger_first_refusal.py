@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from paceline.ledger import admit, learn, refuse, settle
 from paceline.ledger.refuse import Refused
-from paceline.ledger.values import Ledger
+from paceline.ledger.values import Learner, Ledger
 from paceline.ledger.verdicts import Grant, Policy, Usage, Wait
 
 T0 = 1789041600.0
@@ -104,3 +106,13 @@ def test_what_went_well_before_is_no_reason_to_doubt_that_others_spend_it_now() 
     ledger.family("opus-5").learner.best = 4_000.0
     refused_in_a_row(ledger, 12_900.0, 5)
     assert ledger.families["opus-5"].learner.pace is not None
+
+
+@pytest.mark.parametrize(("largest", "seconds"), [(1_000.0, 2.0), (40_000.0, 5.0)])
+def test_a_pace_that_nothing_bounds_doubles_the_sooner_the_smaller_the_requests(
+    largest: float, seconds: float
+) -> None:
+    """[I10] Only as many go before the doubling as show whether that pace is too high."""
+    learner = Learner(pace=2_000.0, largest=largest, moved_at=T0)
+    learn.rise(learner, T0 + seconds)
+    assert learner.pace == 4_000.0

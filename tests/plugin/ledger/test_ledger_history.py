@@ -57,6 +57,16 @@ def test_what_was_sent_is_remembered_as_by_a_plain_list(
     assert history.newest(learner) == max((row[0] for row in found), default=0.0)
 
 
+def test_the_newest_request_is_found_also_when_only_older_ones_are_open() -> None:
+    learner = Learner()
+    learn.sent(learner, "open", 1_000.0, T0)
+    learn.sent(learner, "settled", 1_000.0, T0 + 5.0)
+    learn.sent(learner, "never went", 1_000.0, T0 + 6.0)
+    learn.settled(learner, "settled", 900.0, T0 + 7.0)
+    learn.withdrawn(learner, "never went")
+    assert history.newest(learner) == T0 + 5.0
+
+
 def test_only_so_many_requests_are_remembered_and_for_so_long() -> None:
     learner = Learner()
     for n in range(500):
