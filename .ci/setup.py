@@ -80,6 +80,22 @@ def fill(venv, root):
         )
     say("installing what uv.lock names (once; a minute or so on a slow line)")
     run([str(uv), "sync", "--frozen", "--all-groups", "--project", str(root)], env)
+    for pth in venv.rglob("*.pth"):
+        text = pth.read_text(encoding="utf-8")
+        if not text.isascii():
+            pth.write_text(spelled(text), encoding="ascii", newline="\n")
+
+
+def spelled(text):
+    """Return the lines of a .pth file in ASCII alone.
+
+    Python before 3.13 reads them as the console's code page, not as the UTF-8 they are written in:
+    on Windows, or with LC_ALL=C, nothing would be found below a folder with an accent.
+    """
+    return "".join(
+        (line if line.isascii() else "import sys; sys.path.append(%s)" % ascii(line)) + "\n"
+        for line in text.splitlines()
+    )
 
 
 def fits(python):

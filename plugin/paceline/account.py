@@ -73,10 +73,9 @@ def _on(value: str) -> bool:
 
 def _login(env: Mapping[str, str]) -> str:
     """Return the ids of the login the client wrote down, ``""`` where there is none."""
-    from paceline import jsonl
+    from paceline import jsonl, paths
 
-    home = env.get("USERPROFILE" if os.name == "nt" else "HOME") or os.path.expanduser("~")
-    folder = env.get("CLAUDE_CONFIG_DIR") or home
+    folder = env.get("CLAUDE_CONFIG_DIR") or paths.home(env)
     try:
         with open(os.path.join(folder, ".claude.json"), "rb") as file:
             value = jsonl.loads(file.read(_LOGIN_MAX))

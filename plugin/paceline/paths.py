@@ -26,6 +26,17 @@ def is_id(text: object) -> bool:
     return isinstance(text, str) and 0 < len(text) <= ID_MAX and _ID_CHARS.issuperset(text)
 
 
+def home(env: Mapping[str, str] | None = None, platform: str | None = None) -> str:
+    """Return the person's own folder, where the client takes it from on each system.
+
+    On Windows a ``HOME`` is some shell's own and not looked at.
+    """
+    env = os.environ if env is None else env
+    platform = sys.platform if platform is None else platform
+    told = env.get("USERPROFILE" if platform == "win32" else "HOME")
+    return told or os.path.expanduser("~")
+
+
 def state_dir(env: Mapping[str, str] | None = None, platform: str | None = None) -> str:
     """Return the state directory: ``PACELINE_STATE_DIR``, else the user's state directory.
 
@@ -38,13 +49,13 @@ def state_dir(env: Mapping[str, str] | None = None, platform: str | None = None)
     told = env.get("PACELINE_STATE_DIR") or env.get("CLAUDE_PLUGIN_OPTION_STATE_DIR")
     if told and "${" not in told:
         return os.path.abspath(os.path.expanduser(told))
-    home = os.path.expanduser("~")
+    own = home(env, platform)
     if platform == "win32":
-        base = env.get("LOCALAPPDATA") or os.path.join(home, "AppData", "Local")
+        base = env.get("LOCALAPPDATA") or os.path.join(own, "AppData", "Local")
     elif platform == "darwin":
-        base = os.path.join(home, "Library", "Application Support")
+        base = os.path.join(own, "Library", "Application Support")
     else:
-        base = (env.get("XDG_STATE_HOME") or "").strip() or os.path.join(home, ".local", "state")
+        base = (env.get("XDG_STATE_HOME") or "").strip() or os.path.join(own, ".local", "state")
     return os.path.join(base, APP)
 
 

@@ -53,6 +53,22 @@ def test_a_server_started_by_an_old_python_goes_on_with_a_newer_one(tmp_path: Pa
     assert done.stdout == f"-I -X utf8 {script}\n"
 
 
+def test_a_checkout_below_a_folder_with_an_accent_is_found_in_every_code_page(
+    tmp_path: Path,
+) -> None:
+    """Python before 3.13 reads .pth files as Windows' code page, or as ASCII with LC_ALL=C."""
+    spelled = runpy.run_path(str(ROOT / ".ci" / "setup.py"))["spelled"]
+    place = tmp_path / "J\N{LATIN SMALL LETTER O WITH DIAERESIS}rg's \\ plugin"
+    found = spelled(f"# comment\n{place}\n/plain/place\nimport os\n")
+    assert found.isascii()
+    first, ours, *rest = found.splitlines()
+    assert (first, rest) == ("# comment", ["/plain/place", "import os"])
+    assert ours.startswith("import ")
+    code = f"{ours}\nimport sys; print(ascii(sys.path[-1]))"
+    done = run("-I", "-c", code, env={**os.environ, "LC_ALL": "C"})
+    assert done.stdout.strip() == ascii(str(place))
+
+
 def test_a_checkout_that_is_set_up_is_left_alone(tmp_path: Path) -> None:
     """Half a second a time would be felt before every ``make test``."""
     place = tmp_path / "check out"

@@ -28,10 +28,11 @@ def session_since(env: Mapping[str, str], cwd: str, begun: float) -> str:
         begun: epoch seconds of its start.
     """
     named = env.get("CLAUDE_CODE_PROJECT_DIR_NAME", "")
-    slugs = {named} if named else {slug(cwd), slug(os.path.realpath(cwd))}
+    names = {named} if named else {slug(cwd), slug(os.path.realpath(cwd))}
+    slugs = {os.path.normcase(one[:SLUG_MAX]) for one in names}  # C: is c: as well
     newest = ("", begun - SLACK_S)
     for folder in _folders(Path(find.projects_dir(env))):
-        if folder.name[:SLUG_MAX] not in {one[:SLUG_MAX] for one in slugs}:
+        if os.path.normcase(folder.name[:SLUG_MAX]) not in slugs:
             continue
         for file in folder.glob("*.jsonl"):
             at = _written(file)
@@ -41,8 +42,11 @@ def session_since(env: Mapping[str, str], cwd: str, begun: float) -> str:
 
 
 def slug(folder: str) -> str:
-    """Return the name the client gives to a folder's project."""
-    return re.sub(r"[^A-Za-z0-9]", "-", folder)
+    """Return the name the client gives to a folder's project.
+
+    It counts in UTF-16, as JavaScript does: a letter beyond the first 65,536 makes two dashes.
+    """
+    return re.sub(r"[^A-Za-z0-9]", lambda found: "-" * (1 + (found[0] > "\uffff")), folder)
 
 
 def _folders(projects: Path) -> list[Path]:

@@ -141,6 +141,7 @@ def remove_unused(folder: Path, keep: Path) -> None:
         if other == keep or not stamp.is_file():
             continue
         if time.time() - stamp.stat().st_mtime > UNUSED_AFTER_S:
+            stamp.unlink()  # first: where a file is in use (Windows) not all of it can be removed
             shutil.rmtree(other, ignore_errors=True)
 
 

@@ -95,7 +95,7 @@ def config_dir(env: Mapping[str, str] | None = None) -> str:
     """Return the client's folder: ``CLAUDE_CONFIG_DIR``, else ``~/.claude``."""
     env = os.environ if env is None else env
     told = env.get("CLAUDE_CONFIG_DIR")
-    return os.path.abspath(told) if told else os.path.join(os.path.expanduser("~"), ".claude")
+    return os.path.abspath(told) if told else os.path.join(paths.home(env), ".claude")
 
 
 def projects_dir(env: Mapping[str, str] | None = None) -> str:

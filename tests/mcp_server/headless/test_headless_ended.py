@@ -187,6 +187,20 @@ def test_the_newest_session_of_a_folder_is_found_by_the_clients_name_for_it(
     assert session_since(env, cwd, 4e9) == ""
 
 
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("/home/a/My Work.x", "-home-a-My-Work-x"),
+        ("C:\\Users\\a\\web", "C--Users-a-web"),
+        ("/tmp/p\N{GRINNING FACE}q", "-tmp-p--q"),
+        ("/tmp/e\N{COMBINING ACUTE ACCENT}", "-tmp-e-"),
+    ],
+)
+def test_a_projects_folder_is_named_as_the_client_names_it(folder: str, name: str) -> None:
+    """The third and fourth as seen on 2.1.240 and 2.1.332."""
+    assert slug(folder) == name
+
+
 def test_results_of_calls_do_not_hide_the_main_threads_death(files: Files) -> None:
     files.main([prompt("Go."), result("toolu_1", "ok", 1.0), refused(2.0), {"type": "summary"}])
     assert end(files, 1).main is not None
