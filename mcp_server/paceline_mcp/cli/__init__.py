@@ -9,6 +9,7 @@ Exit codes: 0 fine, 1 error, 2 usage, 3 degraded, 4 still running, 130 interrupt
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -89,4 +90,7 @@ def _run(argv: Sequence[str]) -> int:
 
 def main() -> None:
     """Entry point of the ``paceline`` command."""
+    from paceline_mcp.configured import adopt
+
+    adopt(os.environ)
     sys.exit(run(sys.argv[1:]))

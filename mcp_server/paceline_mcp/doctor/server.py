@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from paceline.transcripts import find
 from paceline_mcp.doctor.row import Level, Row
 from paceline_mcp.launcher import places
 from paceline_mcp.launcher.start import LOG
@@ -16,12 +17,6 @@ if TYPE_CHECKING:
 NAME = "server's packages"
 
 
-def config_dir(env: Mapping[str, str]) -> Path:
-    """Return the client's own folder."""
-    told = env.get("CLAUDE_CONFIG_DIR")
-    return Path(told) if told else Path(env.get("HOME") or Path("~").expanduser()) / ".claude"
-
-
 def server_row(env: Mapping[str, str], root: Path | None = None) -> Row:
     """Look where the launcher would look, and into the data folders of installed plugins."""
     root = root or Path(__file__).resolve().parents[3]
@@ -30,7 +25,7 @@ def server_row(env: Mapping[str, str], root: Path | None = None) -> Row:
     checkout = places.checkout_venv(root)
     if checkout is not None:
         return Row(NAME, Level.FINE, f"ready in the checkout, {checkout}")
-    data = sorted((config_dir(env) / "plugins" / "data").glob("paceline-*/venv"))
+    data = sorted(Path(find.config_dir(env), "plugins", "data").glob("paceline-*/venv"))
     found = [Path(folder) for folder in [*places.folders(env), *data]]
     ready = [venv for folder in found for venv in sorted(folder.glob("*")) if places.is_ready(venv)]
     script = root / "mcp_server" / "launch.py"

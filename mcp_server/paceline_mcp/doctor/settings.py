@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
-from paceline import jsonl, settings
+from paceline import settings
+from paceline_mcp.configured import configured, object_in, settings_file
 from paceline_mcp.doctor.row import Level, Row
-from paceline_mcp.doctor.server import config_dir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,39 +30,25 @@ SILENCERS = {
 def settings_rows(env: Mapping[str, str], managed: Path | None = None) -> list[Row]:
     """Return a row for what a person set, and one for each file that silences a layer."""
     managed = managed or Path(MANAGED.get(sys.platform, MANAGED_ELSEWHERE))
-    own = config_dir(env) / "settings.json"
+    own = settings_file(env)
     files = [managed / "managed-settings.json"]
     files += sorted((managed / "managed-settings.d").glob("*.json"))
-    rows = [_person(env, own)]
+    rows = [_person(env)]
     for file in (*files, own):
         rows += _silenced(file)
     return rows
 
 
-def _person(env: Mapping[str, str], own: Path) -> Row:
-    wrong = settings.problems({**configured(own), **env})
+def _person(env: Mapping[str, str]) -> Row:
+    env = {**configured(env), **env}
+    wrong = settings.problems(env)
     if wrong:
         return Row("settings", Level.BAD, " ".join(wrong), "correct it, then: paceline doctor")
-    told = settings.load({**configured(own), **env})
+    told = settings.load(env)
     if told.mode != settings.PACE:
         what = f"mode is {told.mode}: nothing is held or brought back"
         return Row("settings", Level.NOTE, what, "set the mode to pace in /plugin, paceline")
     return Row("settings", Level.FINE, "all can be used")
-
-
-def configured(own: Path) -> dict[str, str]:
-    """Return what a person set under /plugin, as hooks get it."""
-    plugins = object_in(own).get("pluginConfigs")
-    told: dict[str, str] = {}
-    for name, config in plugins.items() if isinstance(plugins, dict) else ():
-        options = config.get("options") if isinstance(config, dict) else None
-        if name.startswith("paceline@") and isinstance(options, dict):
-            told |= {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": _text(options[key]) for key in options}
-    return told
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _silenced(file: Path) -> list[Row]:
@@ -74,12 +59,3 @@ def _silenced(file: Path) -> list[Row]:
         following = "ask who manages this machine" if "managed" in file.name else f"edit {file}"
         rows.append(Row("silenced", level, f"{key} in {file} {SILENCERS[key]}", following))
     return rows
-
-
-def object_in(file: Path) -> dict[str, Any]:
-    """Return the object a settings file holds, or an empty one where it holds none."""
-    try:
-        value = jsonl.loads(file.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 from paceline import paths, recovery, settings
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, plain
-from paceline_mcp.doctor.server import config_dir
-from paceline_mcp.doctor.settings import configured
 from paceline_mcp.headless import plugin, variables, words
 from paceline_mcp.headless.again import some
 from paceline_mcp.headless.child import Child
@@ -65,7 +63,7 @@ class Drive:
 
     Args:
         asked: see :class:`Asked`.
-        env: the person's environment.
+        env: the person's environment, with what is set under ``/plugin``.
         cwd: the folder the client works in.
         stops: the signals that come.
         say: takes a line for a person.
@@ -84,7 +82,6 @@ class Drive:
         rest: Callable[[Wait], None],
         now: Callable[[], float] = time.time,
     ) -> None:
-        told = {**configured(config_dir(env)), **env}
         self.asked = asked
         self.cwd = cwd
         self.stops = stops
@@ -92,12 +89,12 @@ class Drive:
         self.rest = rest
         self.now = now
         self.session = asked.command.session
-        self.state = paths.state_dir(told)
+        self.state = paths.state_dir(env)
         self.paced = bool(asked.add) or plugin.enabled(asked.command, env, cwd)
         self.env = variables.for_client(env, self.state, paced=self.paced)
         self.projects = find.projects_dir(self.env)
         # The plugin's own hooks give tickets too, as many as the setting says.
-        tickets = asked.budget.attempts + settings.load(told).requeue_attempts
+        tickets = asked.budget.attempts + settings.load(env).requeue_attempts
         kept = asked.command.persists and not env.get("CLAUDE_CODE_SKIP_PROMPT_HISTORY")
         self.budget = replace(asked.budget, tickets=tickets, resumable=kept, paced=self.paced)
 

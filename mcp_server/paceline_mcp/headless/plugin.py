@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline.errors import UsageError
-from paceline.transcripts import find
-from paceline_mcp.doctor.settings import MANAGED, MANAGED_ELSEWHERE, object_in
+from paceline_mcp.configured import object_in, settings_file
+from paceline_mcp.doctor.settings import MANAGED, MANAGED_ELSEWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def _is_ours(folder: Path) -> bool:
 def _settings(command: Command, env: Mapping[str, str], cwd: str) -> list[Path]:
     """Return the settings files of a session, the ones that count most last."""
     project = Path(cwd, ".claude")
-    files = [Path(find.config_dir(env), "settings.json")]
+    files = [settings_file(env)]
     files += [project / "settings.json", project / "settings.local.json"]
     files += [Path(cwd, told) for told in command.values("--settings") if not told.startswith("{")]
     managed = Path(MANAGED.get(sys.platform, MANAGED_ELSEWHERE))
