@@ -13,9 +13,10 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
-from paceline.errors import StateError
+from paceline.errors import PacelineError
 from paceline.families import family_of
 from paceline.ledger.observe import Seen
+from paceline_mcp.cli.output import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +29,7 @@ KINDS = {
     "output_tokens_per_minute": "output",
 }
 TIMEOUT_S = 30.0
+BY_HAND = "next: paceline limits set --model all --itpm N tells a limit by hand"
 DIGITS_MAX = 15
 
 
@@ -37,7 +39,7 @@ def probe(model: str, env: Mapping[str, str] | None = None) -> list[Seen]:
     A refused probe tells as much as an answered one: the headers are on both.
 
     Raises:
-        StateError: the API cannot be reached, or there is no credential.
+        PacelineError: the API cannot be reached or refuses, or there is no credential.
     """
     import anthropic
 
@@ -57,12 +59,15 @@ def probe(model: str, env: Mapping[str, str] | None = None) -> list[Seen]:
         found = told(err.response.headers, time.time())
         if found:
             return found
-        raise StateError(f"the API refused the probe ({err.status_code})", model) from err
+        raise PacelineError(
+            f"the API refused the probe of {plain(model)} with {err.status_code}; {BY_HAND}"
+        ) from err
+    except anthropic.APIConnectionError as err:
+        host = plain(err.request.url.host)
+        raise PacelineError(f"the API at {host} does not answer; {BY_HAND}") from err
     except (anthropic.AnthropicError, TypeError) as err:
-        raise StateError(
-            "the API cannot be asked; set ANTHROPIC_API_KEY, or tell the limit by hand: "
-            "paceline limits set --model all --itpm N",
-            model,
+        raise PacelineError(
+            f"the API cannot be asked without a key: set ANTHROPIC_API_KEY; {BY_HAND}"
         ) from err
 
 

@@ -15,6 +15,7 @@ from paceline.ledger.belief import tell
 from paceline.ledger.store import FileStore
 from paceline_mcp.cli import run
 from paceline_mcp.doctor import client, examine, interpreter
+from paceline_mcp.doctor.ledger import ledger_row
 from paceline_mcp.doctor.limits import limit_rows
 from paceline_mcp.doctor.row import Level, Row
 from paceline_mcp.doctor.server import server_row
@@ -204,6 +205,28 @@ def test_the_believed_limit_is_told_with_its_source(env: dict[str, str]) -> None
     (row,) = limit_rows(env)
     assert "60,000 a minute, told in the text of a refusal" in row.found
     assert limit_rows(env | {"PACELINE_LEDGER": "redis://h/0"}) == [row]
+
+
+def test_a_ledger_is_read_as_a_request_would_read_it(env: dict[str, str], tmp_path: Path) -> None:
+    assert ledger_row(env).level is Level.FINE
+    state = env["PACELINE_STATE_DIR"]
+    store = FileStore(paths.ledger_dir(state), account.account_id(env, state))
+    store.transact(lambda ledger, now: tell(ledger, "all", "input", 60_000, now, source="text"))
+    assert ledger_row(env) == Row("ledger", Level.FINE, f"{store.path} can be read")
+    file = tmp_path / "state" / "ledger" / f"{store.account}.json"
+    for text, level, said in (
+        ('{"v":99}', Level.BAD, "newer Paceline"),
+        ("torn", Level.NOTE, "sets it aside"),
+    ):
+        file.write_text(text, encoding="utf-8")
+        row = ledger_row(env)
+        assert (row.level, said in row.found) == (level, True)
+        assert file.read_text(encoding="utf-8") == text
+    file.unlink()
+    file.mkdir()
+    row = ledger_row(env)
+    assert (row.level, "cannot be read" in row.found) == (Level.BAD, True)
+    assert "PACELINE_STATE_DIR" in row.next
 
 
 def test_settings_that_cannot_be_used_are_named_wherever_they_stand(

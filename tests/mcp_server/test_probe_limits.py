@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paceline.errors import StateError
+from paceline.errors import PacelineError
 from paceline.families import family_of
 from paceline_bench.simapi.config import Config
 from paceline_bench.simapi.server import running
@@ -116,5 +116,15 @@ def test_an_api_that_cannot_be_reached_is_said_with_the_next_step(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")
-    with pytest.raises(StateError, match="limits set"):
+    with pytest.raises(PacelineError, match=r"127\.0\.0\.1 does not answer; next: .*limits set"):
+        probe(MODEL)
+
+
+def test_a_missing_key_is_told_as_such_and_not_as_an_api_that_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with pytest.raises(PacelineError, match="set ANTHROPIC_API_KEY; next: "):
         probe(MODEL)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from paceline.errors import UsageError
-from paceline_mcp.cli.output import DEGRADED, FINE, plain, print_json
+from paceline_mcp.cli.output import DEGRADED, FINE, console, plain, print_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars
@@ -25,7 +25,7 @@ TITLES = {"without": "without Paceline", "with": "with Paceline"}
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="A fan-out against a limit, without and with Paceline.")
     def demo(
         *,
         as_json: bool = typer.Option(False, "--json", help="Print both sides as one JSON object."),
@@ -62,9 +62,10 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
 
     from paceline_bench.demo import API, RETRIES
 
-    console = Console(stderr=True)
+    shown = Console(stderr=True)
+    drawn = shown.is_terminal and not quiet
     if not quiet:
-        console.print(
+        shown.print(
             f"{demo.agents} agents read one file each. The API lets {API.itpm:,} input tokens a "
             f"minute pass, its bucket holds {API.itpm_capacity:,}; refusals name no limit.\n"
             f"The client may retry {RETRIES} time (its default of 10 shows the same in minutes)."
@@ -75,8 +76,8 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
         BarColumn(24),
         TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
-        console=console,
-        disable=quiet,
+        console=shown,
+        disable=not drawn,
     )
     tasks: dict[str, TaskID] = {}
     said: dict[str, int] = {}
@@ -94,7 +95,7 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
                     bars.update(tasks["client"], completed=1, told="")
             if progress:
                 _advance(bars, tasks[what], progress)
-                if not console.is_terminal and not quiet:
+                if not drawn and not quiet:
                     _say_when_it_moves(what, progress, said)
 
         return demo.play(show)
@@ -122,10 +123,8 @@ def _told(progress: Progress) -> str:
 
 def _show(story: Story) -> None:
     """Print both sides as a table, and what it comes to."""
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
     if story.reason:
         typer.echo(f"{_plain_reason(story.reason)} A stand-in drove the same hooks and ledger.")
     table = Table(title=None, show_edge=False, pad_edge=False)
@@ -134,7 +133,7 @@ def _show(story: Story) -> None:
     table.add_column(TITLES["with"], justify="right")
     for name, one, two in _rows(story.without, story.paced):
         table.add_row(name, one, two)
-    console.print(table)
+    console().print(table)
     lost = story.without.counts.dropped
     if story.paced.whole and lost:
         agents = "agent that was" if lost == 1 else "agents that were"

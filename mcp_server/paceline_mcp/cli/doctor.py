@@ -12,7 +12,7 @@ from paceline_mcp.doctor.row import Level
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="Which parts are alive, and what to type where not.")
     def doctor(
         as_json: bool = typer.Option(False, "--json", help="Print the rows as one JSON array."),
     ) -> int:

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from paceline.estimate.read import estimate_read
-from paceline_mcp.cli.output import plain, print_json
+from paceline_mcp.cli.output import console, plain, print_json
 
 
 def register(app: typer.Typer) -> None:
     """Add ``estimate``."""
 
-    @app.command()
+    @app.command(short_help="Tokens a Read of each file costs, with a range.")
     def estimate(
         paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files.")],
         *,
@@ -48,11 +48,10 @@ def _row(
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table("path", "kind", "tokens", "range", "note")
+    table = Table(Column("path", overflow="fold"), "kind", "tokens", "range", "note")
     for row in rows:
         table.add_row(
             Text(plain(row["path"])),
@@ -64,4 +63,4 @@ def _table(rows: list[dict[str, Any]]) -> None:
     if len(rows) > 1:
         table.add_section()
         table.add_row("all", "", f"{sum(row['tokens'] for row in rows):,}", "", "")
-    Console().print(table)
+    console().print(table)

@@ -15,7 +15,7 @@ from paceline.ledger.own import policy_of
 from paceline.ledger.values import NEW
 from paceline.ledger.verdicts import Drop, Grant, Usage, Verdict, Wait
 from paceline_mcp.cli.limits import Account, Json, store
-from paceline_mcp.cli.output import DEGRADED, ERROR, RUNNING, plain, print_json
+from paceline_mcp.cli.output import DEGRADED, ERROR, RUNNING, console, plain, print_json
 from paceline_mcp.report.budget import budget
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 REPLAN_S = 1.0
 LEAST_SLEEP_S = 0.005
 SHELL = "shell"
+GONE = (
+    "no such reservation: settled or released before, its lease ended, or there never was one; "
+    "next: paceline ledger show"
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -93,13 +97,17 @@ def _reserved(asked: dict[str, Any], wait: float, account: str | None) -> Verdic
             admit.withdraw(ledger, ticket, now)
         return verdict
 
-    while True:
-        verdict = ledger_file.transact(look)
-        left = until - time.monotonic()
-        if not isinstance(verdict, Wait) or left <= 0:
-            return verdict
-        pause = max(LEAST_SLEEP_S, verdict.at - time.time())
-        time.sleep(min(REPLAN_S, pause, max(LEAST_SLEEP_S, left)))
+    try:
+        while True:
+            verdict = ledger_file.transact(look)
+            left = until - time.monotonic()
+            if not isinstance(verdict, Wait) or left <= 0:
+                return verdict
+            pause = max(LEAST_SLEEP_S, verdict.at - time.time())
+            time.sleep(min(REPLAN_S, pause, max(LEAST_SLEEP_S, left)))
+    except KeyboardInterrupt:  # nobody waits any more: those behind it need not either
+        ledger_file.transact(lambda ledger, now: admit.withdraw(ledger, ticket, now))
+        raise
 
 
 def _add_settle(app: typer.Typer) -> None:
@@ -165,10 +173,9 @@ def picture(ledger: Ledger) -> dict[str, Any]:
 
 
 def _tables(shown: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    out = console()
     table = Table("family", "dimension", "level", "of", "per minute", "source", title="Buckets")
     for row in shown["buckets"]:
         table.add_row(
@@ -179,15 +186,15 @@ def _tables(shown: dict[str, Any]) -> None:
             f"{row['per_minute']:,.0f}",
             row["source"],
         )
-    console.print(table if shown["buckets"] else "No limit is known yet: nothing is paced.")
-    console.print(
+    out.print(table if shown["buckets"] else "No limit is known yet: nothing is paced.")
+    out.print(
         f"{len(shown['reservations'])} reserved, {len(shown['waiters'])} waiting"
         f" (account {shown['account']})"
     )
 
 
 def _ended(reservation: str, done: bool, what: str, *, json: bool) -> int:
-    reason = "" if done else "no such reservation: it was settled or released before"
+    reason = "" if done else GONE
     _say({"reservation": reservation, what: done, "reason": reason}, reason or what, json=json)
     return 0 if done else ERROR
 

@@ -14,7 +14,7 @@ from paceline.ledger import belief
 from paceline.ledger.observe import observe
 from paceline.ledger.own import store_of
 from paceline.ledger.store import FileStore
-from paceline_mcp.cli.output import ERROR, plain, print_json
+from paceline_mcp.cli.output import ERROR, console, plain, print_json
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
@@ -83,7 +83,7 @@ def _add_set(limits: typer.Typer) -> None:
 
 
 def _add_clear(limits: typer.Typer) -> None:
-    @limits.command("clear")
+    @limits.command("clear", short_help="Forget what was told and learned.")
     def clear(
         *,
         model: Annotated[str, typer.Option(help="A model, or all.")] = ALL,
@@ -101,7 +101,7 @@ def _add_clear(limits: typer.Typer) -> None:
 
 
 def _add_probe(limits: typer.Typer) -> None:
-    @limits.command("probe")
+    @limits.command("probe", short_help="Ask the API with one tiny request.")
     def probe(
         *,
         model: Annotated[str, typer.Option(help="The model whose limits to ask for.")] = (
@@ -111,8 +111,11 @@ def _add_probe(limits: typer.Typer) -> None:
         json: Json = False,
     ) -> int | None:
         """Ask the API with one tiny request: its headers tell the limits and what is left."""
+        from paceline_mcp.probe import TIMEOUT_S
         from paceline_mcp.probe import probe as ask
 
+        if not json:
+            typer.echo(f"asking the API for its limits, {TIMEOUT_S:.0f} s at most", err=True)
         sent_at = time.time()
         found = ask(model)
         if not found:
@@ -147,7 +150,6 @@ def _print(ledger: Ledger, *, json: bool) -> None:
 
 
 def _table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("family", "limit", "per minute", "holds", "source", "age")
@@ -160,7 +162,7 @@ def _table(rows: list[dict[str, Any]]) -> None:
             row["source"],
             age(time.time() - row["at"]),
         )
-    Console().print(table)
+    console().print(table)
 
 
 def age(seconds: float) -> str:

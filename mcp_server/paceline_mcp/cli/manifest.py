@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ from paceline import paths
 from paceline.errors import UsageError
 from paceline.manifest.accounts import GROUPS
 from paceline.transcripts import find
-from paceline_mcp.cli.output import DEGRADED, ERROR, FINE, RUNNING, plain, print_json
+from paceline_mcp.cli.output import DEGRADED, ERROR, FINE, RUNNING, console, plain, print_json
 from paceline_mcp.report.run import outcome
 
 if TYPE_CHECKING:
@@ -21,9 +22,13 @@ if TYPE_CHECKING:
 TEXT_TELLS = frozenset({"auth", "entitlement", "invalid", "spend", "unknown"})
 """Causes whose text says what to do; the others' repeats the cause."""
 
+NOTHING = "nothing launched under that id"
+
 WRAPPED = ("label", "more")
 
 EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
+
+USUAL = "next: leave it out for ~/.claude/projects"
 
 Session = Annotated[str | None, typer.Option(help="Only this session.")]
 RunId = Annotated[str | None, typer.Option("--run", help="Only this run.")]
@@ -36,7 +41,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON value instead of ta
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="Which agents delivered, which did not and why.")
     def manifest(
         *,
         session: Session = None,
@@ -70,9 +75,7 @@ def register(app: typer.Typer) -> None:
         else:
             _print(told, every=every)
         if (session or run) and not told["runs"]:
-            typer.echo(
-                "paceline: nothing launched under that id; next: paceline manifest", err=True
-            )
+            typer.echo(f"paceline: {NOTHING}; next: paceline manifest", err=True)
             return ERROR
         return EXITS[told["verdict"]]
 
@@ -89,8 +92,10 @@ def built(
     """Return the manifest a command asked for.
 
     Raises:
-        UsageError: an id that cannot be one.
+        UsageError: an id that cannot be one, a projects folder that is none.
     """
+    if projects_dir is not None and not os.path.isdir(projects_dir):
+        raise UsageError(f"--projects-dir is no folder: {plain(projects_dir)}; {USUAL}")
     for name, value in (("session", session), ("run", run)):
         if value is not None and not paths.is_id(value):
             raise UsageError(f"--{name} is no id: {plain(value)}; next: paceline manifest")
@@ -185,7 +190,6 @@ def _print_accounts(told: dict[str, Any], by: str, *, json: bool) -> None:
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print a table; whatever its cells hold is printed as plain text."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -194,4 +198,4 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         table.add_column(name, no_wrap=name not in WRAPPED)
     for row in rows:
         table.add_row(*(Text(plain(cell)) for cell in row))
-    Console(highlight=False, markup=False, emoji=False).print(table)
+    console().print(table)

@@ -11,7 +11,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from rich.console import Console
+
+TABLE_WIDTH = 100
+"""Columns below which a table is not squeezed: the terminal wraps its lines, nothing is cut."""
+PIPE_WIDTH = 10_000
+"""Columns where nobody looks at lines: a path or an id is never cut there."""
+
 FINE, ERROR, USAGE, DEGRADED, RUNNING, INTERRUPTED = 0, 1, 2, 3, 4, 130
+
+
+def console() -> Console:
+    """Return the console for tables and lines on stdout; text in it is plain text."""
+    from rich.console import Console
+
+    shown = Console(highlight=False, markup=False, emoji=False)
+    shown.width = max(TABLE_WIDTH, shown.width) if shown.is_terminal else PIPE_WIDTH
+    return shown
 
 
 def print_json(value: Any) -> None:

@@ -12,7 +12,7 @@ from paceline.errors import UsageError
 from paceline.estimate import fanout
 from paceline.estimate.plan import AGENTS_MAX, Limits, plan_fanout
 from paceline.ledger.own import store_of
-from paceline_mcp.cli.output import plain, print_json
+from paceline_mcp.cli.output import console, plain, print_json
 
 if TYPE_CHECKING:
     from paceline.estimate.plan import Plan
@@ -23,7 +23,7 @@ ROWS = 40
 def register(app: typer.Typer) -> None:
     """Add ``plan``."""
 
-    @app.command("plan")
+    @app.command("plan", short_help="Tokens, least time and width of a fan-out.")
     def plan(
         paths: Annotated[
             list[str] | None, typer.Argument(metavar="[PATH...]", help="Files, folders, globs.")
@@ -46,14 +46,21 @@ def register(app: typer.Typer) -> None:
             agents = agents or seen or None
         limits = fanout.limits_of(store_of(os.environ, settings.load()).snapshot(), model)
         found = plan_fanout(fanout.estimates(files, model, os.environ), agents, limits)
+        if script is None and not any(agent.files for agent in found.agents):
+            raise UsageError(_nothing(found))
         if json:
             print_json(fanout.as_json(found, limits))
         else:
             _print(found, limits)
 
 
+def _nothing(found: Plan) -> str:
+    """Return why there is nothing to plan: a slip of the pen looks like a cheap fan-out."""
+    what = [f"{plain(path)} ({reason})" for path, reason in found.unreadable[:3]]
+    return f"nothing to read: {', '.join(what) or 'no file there'}; try: paceline plan src"
+
+
 def _print(found: Plan, limits: Limits) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table("agent", "files", "tokens", "range")
@@ -65,8 +72,7 @@ def _print(found: Plan, limits: Limits) -> None:
         table.add_row("…", "", "", "")
     table.add_section()
     table.add_row("all", "", f"{found.tokens:,}", f"{found.low:,} to {found.high:,}")
-    console = Console()
-    console.print(table)
+    console().print(table)
     if found.least_s is None:
         typer.echo("No limit is known. To tell one: paceline limits set --model all --itpm N")
     else:

@@ -11,7 +11,7 @@ import typer
 
 from paceline import jsonl, paths, settings
 from paceline import manifest as manifests
-from paceline.errors import StateError, UsageError
+from paceline.errors import PacelineError, UsageError
 from paceline.ledger.belief import believed
 from paceline.ledger.own import store_of
 from paceline.transcripts import find
@@ -23,7 +23,7 @@ EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="One session on a page that stands by itself.")
     def report(
         *,
         out: Annotated[Path, typer.Option(help="The HTML file to write.")],
@@ -58,7 +58,10 @@ def register(app: typer.Typer) -> None:
         try:
             out.write_text(text, encoding="utf-8", newline="\n")
         except OSError as err:
-            raise StateError(f"the report cannot be written ({err.strerror})", str(out)) from err
+            raise PacelineError(
+                f"the report cannot be written to {plain(str(out))} ({err.strerror}); "
+                "next: --out with another path"
+            ) from err
         if json:
             print_json({"out": str(out), "session_id": session, "verdict": told["verdict"]})
         else:

@@ -9,16 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from paceline import paths, recovery, settings
-from paceline.errors import StateError
+from paceline.errors import PacelineError, StateError
 from paceline.transcripts import find
-from paceline_mcp.cli.manifest import Json, Projects, RunId, Session, built
+from paceline_mcp.cli.manifest import NOTHING, Json, Projects, RunId, Session, built
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="A ticket for each agent that a limit killed.")
     def requeue(
         *,
         session: Session = None,
@@ -34,8 +34,11 @@ def register(app: typer.Typer) -> None:
         Without --session or --run it is about the newest session that launched agents.
         """
         now = time.time()
+        asked = session
         session = session or (None if run else os.environ.get("CLAUDE_CODE_SESSION_ID") or None)
         told = built(session, run, projects_dir, last=session is None and run is None)
+        if (asked or run) and not told["runs"]:
+            raise PacelineError(f"{NOTHING}; next: paceline manifest")
         try:
             given = recovery.issue(
                 told,
@@ -47,7 +50,8 @@ def register(app: typer.Typer) -> None:
                 record=not dry_run,
             )
         except OSError as err:
-            raise StateError("a ticket cannot be written; next: paceline doctor", str(err)) from err
+            what = f"a ticket cannot be written ({err.strerror or err})"
+            raise StateError(what, str(err.filename or paths.state_dir())) from err
         if json:
             print_json(given)
         else:

@@ -23,7 +23,11 @@ EPILOG = (
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command(epilog=EPILOG, context_settings={"allow_interspersed_args": False})
+    @app.command(
+        short_help="A headless command, resumed until every agent delivered.",
+        epilog=EPILOG,
+        context_settings={"allow_interspersed_args": False},
+    )
     def run(
         *,
         command: Annotated[

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paceline.errors import PacelineError, UsageError
-from paceline_mcp.cli.output import DEGRADED, FINE, print_json
+from paceline_mcp.cli.output import DEGRADED, FINE, console, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -98,7 +98,7 @@ Plot = Annotated[Path | None, typer.Option(help="Draw it into this SVG file.", d
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="A fan-out on a virtual clock, with and without Paceline.")
     def simulate(
         *,
         agents: Sessions = "40",
@@ -250,7 +250,7 @@ def _draw(path: Path, played: Sequence[Outcome], scenario: Scenario) -> None:
             "a plot needs drawsvg; next: pip install 'paceline[plot]', or drop --plot"
         ) from err
     try:
-        path.write_text(draw(played, scenario), encoding="utf-8")
+        path.write_text(draw(played, scenario), encoding="utf-8", newline="\n")
     except OSError as err:
         raise PacelineError(
             f"the plot cannot be written ({err.strerror or err}); next: --plot with another path"
@@ -269,7 +269,6 @@ def _value(scenario: Scenario, played: Sequence[Outcome], unrefused: int) -> dic
 
 
 def _show(scenario: Scenario, played: Sequence[Outcome], unrefused: int) -> None:
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(show_edge=False, pad_edge=False)
@@ -278,11 +277,11 @@ def _show(scenario: Scenario, played: Sequence[Outcome], unrefused: int) -> None
         table.add_column(outcome.pacing, justify="right")
     for name, cell in _rows(scenario, unrefused):
         table.add_row(name, *(cell(outcome) for outcome in played))
-    console = Console()
-    console.print(table)
+    out = console()
+    out.print(table)
     for outcome in played:
         minutes = " ".join(f"{100 * used:.0f}" for used in outcome.utilisation)
-        console.print(f"% of the limit, minute by minute, {outcome.pacing}: {minutes}")
+        out.print(f"% of the limit, minute by minute, {outcome.pacing}: {minutes}")
 
 
 def _rows(scenario: Scenario, unrefused: int) -> list[Row]:

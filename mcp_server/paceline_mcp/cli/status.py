@@ -27,7 +27,7 @@ EPILOG = (
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command(epilog=EPILOG)
+    @app.command(short_help="Budget, newest session, and what to type next.", epilog=EPILOG)
     def status(
         *,
         reset_learning: Annotated[

@@ -13,7 +13,7 @@ from paceline import paths, settings
 from paceline.errors import UsageError
 from paceline.ledger.own import policy_of, store_of
 from paceline.transcripts import find
-from paceline_mcp.cli.output import plain, print_json
+from paceline_mcp.cli.output import console, plain, print_json
 
 if TYPE_CHECKING:
     from paceline_mcp.report.counters import Counters
@@ -26,7 +26,7 @@ DUTY = 5.0
 def register(app: typer.Typer) -> None:
     """Add the command."""
 
-    @app.command()
+    @app.command(short_help="Levels and who waits for them, live.")
     def top(
         *,
         session: Annotated[
@@ -46,19 +46,19 @@ def register(app: typer.Typer) -> None:
         if json:
             print_json(watch.frame())
             return
-        console = Console(highlight=False)
-        if once or not console.is_terminal:
-            console.print(drawn(watch.frame()))
+        shown = Console(highlight=False)
+        if once or not shown.is_terminal:
+            console().print(drawn(watch.frame()))
             return
         from rich.live import Live
 
         try:
-            with Live(console=console, screen=True, auto_refresh=False) as live:
+            with Live(console=shown, screen=True, auto_refresh=False) as live:
                 while True:
                     live.update(drawn(watch.frame()), refresh=True)
                     time.sleep(REFRESH_S)
         except KeyboardInterrupt:
-            console.print(drawn(watch.frame()))
+            shown.print(drawn(watch.frame()))
 
 
 class Watch:

@@ -6,6 +6,7 @@ import os
 
 from paceline_mcp.doctor.client import client_row
 from paceline_mcp.doctor.interpreter import interpreter_row
+from paceline_mcp.doctor.ledger import ledger_row
 from paceline_mcp.doctor.limits import limit_rows
 from paceline_mcp.doctor.server import server_row
 from paceline_mcp.doctor.session import session_rows
@@ -29,5 +30,6 @@ def examine(env: Mapping[str, str] | None = None) -> list[Row]:
         server_row(env),
         *settings_rows(env),
         *session_rows(env),
+        ledger_row(env),
         *limit_rows(env),
     ]

@@ -98,14 +98,14 @@ def _next(found: Mapping[str, Any]) -> str:
     """Return the next thing to type, "" when nothing is to do."""
     session = found["session"]
     bad = any(row["level"] == "bad" for row in found["layers"])
-    if session is None:
-        return IDLE
-    if session["verdict"] == "degraded":
+    if session and session["verdict"] == "degraded":
         if session["retryable"]:
             return "paceline requeue"
         return f"paceline manifest --session {session['session_id']}"
     if bad:
         return "paceline doctor"
+    if session is None:
+        return IDLE
     return "paceline top" if session["verdict"] == "running" else ""
 
 

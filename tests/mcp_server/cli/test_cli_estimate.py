@@ -106,6 +106,16 @@ def test_plan_reads_the_list_of_a_workflow_script(
     assert "No limit is known" in capsys.readouterr().out
 
 
+def test_a_slip_of_the_pen_is_not_planned_as_a_cheap_fan_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    for words, said in ((["scr"], "scr (missing)"), (["empty"], "no file there")):
+        assert run(["plan", *words, "--agents", "4"]) == 2
+        out, err = capsys.readouterr()
+        assert (out, said in err, "try: paceline plan" in err) == ("", True, True)
+
+
 @pytest.mark.parametrize(
     "argv",
     [["plan"], ["plan", "--script", "nope.js"], ["plan", "a", "--agents", "0"], ["estimate"]],

@@ -171,6 +171,23 @@ def test_requeue_without_a_loss_says_so(files: Files, capsys: pytest.CaptureFixt
     assert "nothing died" in capsys.readouterr().out
 
 
+def test_an_id_of_nothing_is_not_taken_for_a_run_without_a_loss(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files.agent("a1", delivered())
+    for asked in (("--run", "wf_nope"), ("--session", "nope")):
+        assert run(files, "requeue", *asked) == 1
+        assert "nothing launched under that id; next: " in capsys.readouterr().err
+
+
+def test_a_projects_folder_that_is_none_is_not_taken_for_an_empty_one(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in ("manifest", "requeue"):
+        assert cli.run([command, "--projects-dir", str(files.projects / "typo")]) == 2
+        assert "--projects-dir is no folder" in capsys.readouterr().err
+
+
 def test_requeue_is_about_the_newest_session_unless_asked(
     files: Files, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +16,11 @@ import pytest
 from paceline import __version__
 from paceline.errors import PacelineError, StateError, UsageError
 from paceline_mcp import cli
-from paceline_mcp.cli.boundary import guarded
+from paceline_mcp.cli.boundary import guarded, reader_left
 from paceline_mcp.cli.output import plain, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 SECONDS = 60
 
@@ -53,6 +55,13 @@ def test_an_expected_error_is_one_line_and_its_exit_code(
     assert out == ""
     assert err.startswith(f"paceline: {said}")
     assert err.count("\n") == 1
+
+
+def test_a_state_that_cannot_be_used_is_told_with_the_next_thing_to_type(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert failing(StateError("the disk is full", "/x")) == 1
+    assert capsys.readouterr().err == "paceline: the disk is full: /x; next: paceline doctor\n"
 
 
 def test_a_bug_leaves_a_report_without_the_arguments_and_says_where(
@@ -145,6 +154,108 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         assert child.wait(SECONDS) == 0
 
 
+def test_a_reader_that_goes_away_is_known_by_each_systems_sign() -> None:
+    """Windows has no SIGPIPE and calls the write an invalid argument."""
+    assert reader_left(BrokenPipeError(errno.EPIPE, "Broken pipe"), "linux")
+    assert reader_left(OSError(errno.EINVAL, "Invalid argument"), "win32")
+    assert not reader_left(OSError(errno.EINVAL, "Invalid argument"), "linux")
+    assert not reader_left(OSError(errno.EINVAL, "Invalid argument", "C:/a?b"), "win32")
+
+
+def test_a_real_command_whose_reader_goes_away_ends_in_silence() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "paceline_mcp", "doctor"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        assert child.wait(SECONDS) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's >&- and /dev/full")
+@pytest.mark.parametrize("words", ["--help", "limits show", "limits show --json"])
+def test_an_output_nobody_can_take_is_no_bug(state: Path, words: str) -> None:
+    command = f'"$1" -m paceline_mcp {words}'
+
+    def run(where: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["sh", "-c", f"{command} {where}", "sh", sys.executable],
+            capture_output=True,
+            encoding="utf-8",
+            timeout=SECONDS,
+            check=False,
+        )
+
+    closed = run(">&-")
+    assert (closed.returncode, closed.stderr) == (0, "")
+    if Path("/dev/full").exists():
+        full = run(">/dev/full")
+        assert full.returncode == 1
+        assert full.stderr == ("paceline: the output cannot be written (No space left on device)\n")
+    assert not (state / "reports").exists()
+
+
+def test_no_line_of_the_help_is_cut() -> None:
+    for words in ([], ["limits"], ["ledger"]):
+        shown = paceline(*words, "--help").stdout
+        assert "Commands:" in shown
+        assert "..." not in shown.partition("Commands:")[2], shown
+
+
+def test_what_goes_into_a_pipe_is_never_cut_to_a_terminals_width(tmp_path: Path) -> None:
+    path = tmp_path / ("long " * 20) / ("name" * 30)
+    for words in (["estimate", str(path)], ["plan", str(path), __file__]):
+        done = paceline(*words, env={"COLUMNS": "40"})
+        assert str(path) in done.stdout, done.stderr
+
+
+def test_what_is_set_under_plugin_holds_for_the_command_too(tmp_path: Path) -> None:
+    """Else it would look into another state folder than the session's hooks and server."""
+    options = {"state_dir": str(tmp_path / "elsewhere"), "mode": "observe", "headroom": 0.1}
+    told = {"pluginConfigs": {"paceline@paceline": {"options": options}, "other@x": 1}}
+    (tmp_path / "settings.json").write_text(json.dumps(told), encoding="utf-8")
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path), "PACELINE_STATE_DIR": ""}
+
+    assert paceline("ledger", "reserve", "--model", "m", "--input", "1", env=env).returncode == 0
+    assert list((tmp_path / "elsewhere" / "ledger").glob("*.json"))
+    assert json.loads(paceline("status", "--json", env=env).stdout)["mode"] == "observe"
+    own = {**env, "PACELINE_MODE": "pace"}
+    assert json.loads(paceline("status", "--json", env=own).stdout)["mode"] == "pace"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+def test_who_stops_waiting_for_a_reservation_leaves_the_queue(tmp_path: Path) -> None:
+    env = {"PACELINE_ACCOUNT": "one"}
+    asking = ("ledger", "reserve", "--model", "opus-5", "--input", "90")
+    assert paceline("limits", "set", "--model", "all", "--itpm", "100", env=env).returncode == 0
+    assert paceline(*asking, env=env).returncode == 0
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from paceline_mcp.cli import main; sys.argv[1:1] = []; main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, *asking, "--wait", "60"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | env,
+    ) as child:
+        while not waiting(env):
+            assert child.poll() is None
+        child.send_signal(signal.SIGINT)
+        child.communicate(timeout=SECONDS)
+    assert child.returncode == 130
+    assert waiting(env) == []
+
+
+def waiting(env: dict[str, str]) -> list[object]:
+    shown = json.loads(paceline("ledger", "show", "--json", env=env).stdout)
+    waiters: list[object] = shown["waiters"]
+    return waiters
+
+
 def test_text_from_outside_cannot_move_the_cursor() -> None:
     assert plain("a\x1b]0;t\x07b\r\nc\u202ed\u200b\x9b2Je") == "a]0;tb cd2Je"
 
@@ -158,10 +269,11 @@ def test_json_is_strict_and_ascii(capsys: pytest.CaptureFixture[str]) -> None:
         print_json(float("nan"))
 
 
-def paceline(*args: str) -> subprocess.CompletedProcess[str]:
+def paceline(*args: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "paceline_mcp", *args],
         capture_output=True,
+        env=os.environ | (env or {}),
         encoding="utf-8",
         timeout=SECONDS,
         check=False,

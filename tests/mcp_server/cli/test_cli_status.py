@@ -100,6 +100,18 @@ def test_a_machine_without_sessions_is_fine_and_told_how_to_begin(
     assert told["next"].startswith("claude")
 
 
+def test_a_ledger_that_cannot_be_used_is_not_taken_for_one_without_limits(
+    home: Path, status: Callable[..., tuple[int, Any]]
+) -> None:
+    change(home, lambda ledger, now: belief.tell(ledger, "all", "input", 9e4, now, source="set"))
+    (file,) = (home / "state" / "ledger").glob("*.json")
+    file.write_text('{"v":99}', encoding="utf-8")
+    _, told = status()
+    (row,) = (row for row in told["layers"] if row["name"] == "ledger")
+    assert (row["level"], "newer Paceline" in row["found"]) == ("bad", True)
+    assert told["next"] == "paceline doctor"
+
+
 def test_the_exit_code_is_the_newest_sessions_verdict(
     files: Files, status: Callable[..., tuple[int, Any]]
 ) -> None:
