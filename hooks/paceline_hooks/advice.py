@@ -54,15 +54,8 @@ def before_read(
 
 def _account(env: Mapping[str, str], state: str, session: str) -> str:
     """Return the session's account: as its log begins with it, else worked out anew."""
-    try:
-        with open(paths.events_file(state, session), "rb") as file:
-            first = jsonl.loads(file.readline(jsonl.LINE_MAX))
-    except (OSError, ValueError):
-        first = None
-    found = first.get("account") if isinstance(first, dict) else None
-    if isinstance(found, str) and paths.is_id(found):
-        return found
-    return account.account_id(env, state)
+    known = account.of_session(paths.events_file(state, session))
+    return known or account.account_id(env, state)
 
 
 def _may_be_short(path: str, cost: int, headroom: float) -> bool:

@@ -49,6 +49,19 @@ def account_id(env: Mapping[str, str], state_dir: str) -> str:
     return mark.hexdigest()[:16]
 
 
+def of_session(log: str) -> str:
+    """Return the account that a session's event log begins with, "" where it tells none."""
+    from paceline import jsonl, paths
+
+    try:
+        with open(log, "rb") as file:
+            first = jsonl.loads(file.readline(jsonl.LINE_MAX))
+    except (OSError, ValueError):
+        return ""
+    found = first.get("account") if isinstance(first, dict) else None
+    return found if isinstance(found, str) and paths.is_id(found) else ""
+
+
 def _identity(env: Mapping[str, str]) -> tuple[str, str]:
     """Return what kind of sign tells the account, and the sign; two empty strings for none."""
     named = env.get("PACELINE_ACCOUNT", "").strip()

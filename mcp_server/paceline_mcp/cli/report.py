@@ -13,7 +13,7 @@ from paceline import jsonl, paths, settings
 from paceline import manifest as manifests
 from paceline.errors import PacelineError, UsageError
 from paceline.ledger.belief import believed
-from paceline.ledger.own import store_of
+from paceline.ledger.own import store_seen
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
 
@@ -53,7 +53,7 @@ def register(app: typer.Typer) -> None:
         if told is None or not (told["runs"] or os.path.exists(paths.events_file(state, session))):
             raise UsageError("no session to report on; next: paceline manifest")
         lines, _ = jsonl.read(paths.events_file(state, session))
-        limits = believed(store_of(os.environ, settings.load()).snapshot())
+        limits = believed(store_seen(os.environ, settings.load(), session).snapshot())
         text = page(session, told, lines, limits, now)
         try:
             out.write_text(text, encoding="utf-8", newline="\n")

@@ -11,7 +11,7 @@ import typer
 from paceline import manifest as manifests
 from paceline import paths, settings
 from paceline.estimate import learn
-from paceline.ledger.own import policy_of, store_of
+from paceline.ledger.own import policy_of, store_of, store_seen
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, print_json
 
@@ -67,7 +67,7 @@ def gathered(now: float) -> dict[str, Any]:
     if session and session not in {one.session for one in today}:
         today += manifests.read_sessions(projects, state, session, now=now)
     return overview.overview(
-        store_of(os.environ, told).snapshot(),
+        store_seen(os.environ, told, session).snapshot(),
         policy_of(told),
         manifests.manifest(today),
         session,

@@ -11,7 +11,7 @@ import typer
 from paceline import manifest as manifests
 from paceline import paths, settings
 from paceline.errors import UsageError
-from paceline.ledger.own import policy_of, store_of
+from paceline.ledger.own import policy_of, store_seen
 from paceline.transcripts import find
 from paceline_mcp.cli.output import console, plain, print_json
 
@@ -89,7 +89,7 @@ class Watch:
         if self._session:
             self._counters.refresh(paths.events_file(paths.state_dir(), self._session))
         told = settings.load()
-        ledger = store_of(os.environ, told).snapshot()
+        ledger = store_seen(os.environ, told, self._session).snapshot()
         counted = self._counters.as_json(now)
         return frame(ledger, policy_of(told), self._manifest, counted, self._session, now)
 

@@ -24,6 +24,18 @@ def store_of(env: Mapping[str, str], told: Settings) -> FileStore:
     return FileStore(told.ledger or paths.ledger_dir(state), account.account_id(env, state))
 
 
+def store_seen(env: Mapping[str, str], told: Settings, session: str) -> FileStore:
+    """Return the ledger to look at beside a session: its own, where nothing here tells an account.
+
+    A key may stand in the client's settings alone, and not in the shell that asks.
+    """
+    own = store_of(env, told)
+    if own.account != account.DEFAULT or not session:
+        return own
+    seen = account.of_session(paths.events_file(paths.state_dir(env), session))
+    return FileStore(own.folder, seen) if seen else own
+
+
 def policy_of(told: Settings) -> Policy:
     """Return the ledger's policy for these settings."""
     return Policy(headroom=told.headroom, park_max=told.park_max)

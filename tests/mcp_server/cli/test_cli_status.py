@@ -100,6 +100,24 @@ def test_a_machine_without_sessions_is_fine_and_told_how_to_begin(
     assert told["next"].startswith("claude")
 
 
+def test_where_the_shell_has_no_key_the_newest_sessions_account_is_shown(
+    home: Path,
+    files: Files,
+    status: Callable[..., tuple[int, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A key may stand in the client's settings alone."""
+    change(home, lambda ledger, now: belief.tell(ledger, "all", "input", 9e4, now, source="set"))
+    name = account.account_id({"ANTHROPIC_API_KEY": "made-up"}, str(home / "state"))
+    files.log({"t": ago(9), "e": "session.start", "account": name})
+    for variable in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(variable, raising=False)
+    _, told = status()
+    assert (told["account"], [row["limit"] for row in told["limits"]]) == (name, [9e4])
+    monkeypatch.setenv("PACELINE_ACCOUNT", "another")
+    assert status()[1]["limits"] == []
+
+
 def test_a_ledger_that_cannot_be_used_is_not_taken_for_one_without_limits(
     home: Path, status: Callable[..., tuple[int, Any]]
 ) -> None:
