@@ -97,11 +97,7 @@ def refusal(
     """
 
     def look(path: str) -> refusals.Refusal | None:
-        for row in reversed(last_rows(path, ROWS)):
-            found = refusals.from_row(row, now)
-            if found is not None:
-                return found if refusals.row_time(row, now) >= since else None
-        return None
+        return refusals.from_last_rows(last_rows(path, ROWS), since, now)
 
     return _soon(find, look, wait)
 

@@ -7,7 +7,7 @@ is kept, the row's text is all there is: the client hands it to the gate (``sess
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -25,16 +25,6 @@ POLL_S = 0.02
 SLACK_S = 0.25
 
 
-def refusal_in(rows: list[dict[str, Any]], since: float, now: float) -> Refusal | None:
-    """Return the newest refusal among ``rows`` that is not older than ``since``."""
-    for row in reversed(rows):
-        if row.get("isApiErrorMessage") and refusals.row_time(row, now) >= since - SLACK_S:
-            return refusals.from_row(row, now)
-        if row.get("type") in {"assistant", "user"}:
-            return None
-    return None
-
-
 async def refusal_of(
     transcript: Callable[[], str | None], since: float, now: float, said: str = "", *, kept: bool
 ) -> Refusal | None:
@@ -50,7 +40,8 @@ async def refusal_of(
     with anyio.move_on_after(PATIENCE_S):
         while True:
             path = transcript()
-            found = refusal_in(last_rows(path, ROWS), since, now) if path else None
+            rows = last_rows(path, ROWS) if path else []
+            found = refusals.from_last_rows(rows, since - SLACK_S, now)
             if found is not None:
                 return found
             if said and not kept:

@@ -12,6 +12,7 @@ from .refusal import CAUSES, RETRYABLE, Refusal, clean
 from .rules import classify
 from .sources import (
     from_death_note,
+    from_last_rows,
     from_rate_limit_event,
     from_response,
     from_result_text,
@@ -30,6 +31,7 @@ __all__ = [
     "classify",
     "clean",
     "from_death_note",
+    "from_last_rows",
     "from_rate_limit_event",
     "from_response",
     "from_result_text",

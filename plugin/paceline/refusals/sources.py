@@ -9,7 +9,7 @@ from .rules import classify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     Headers = Mapping[str, str] | Iterable[tuple[str, str]]
@@ -90,6 +90,23 @@ def from_row(row: Mapping[str, Any], now: float) -> Refusal | None:
             windows=_quota_windows(row.get("quotaLimits"), at),
         )
     )
+
+
+def from_last_rows(rows: Sequence[Mapping[str, Any]], since: float, now: float) -> Refusal | None:
+    """Return the refusal a transcript ends with, or None.
+
+    Args:
+        rows: the last ones of it, oldest first.
+        since: epoch seconds; an older refusal does not count, nor one that an answer followed.
+        now: epoch seconds.
+    """
+    for row in reversed(rows):
+        found = from_row(row, now)
+        if found is not None:
+            return found if row_time(row, now) >= since else None
+        if row.get("type") == "assistant":
+            return None
+    return None
 
 
 def from_stop_failure(event: Mapping[str, Any], now: float) -> Refusal:

@@ -10,6 +10,7 @@ import pytest
 
 from paceline import refusals
 from paceline.refusals import (
+    from_last_rows,
     from_rate_limit_event,
     from_response,
     from_result_text,
@@ -48,6 +49,20 @@ def row(text: str, **fields: Any) -> dict[str, Any]:
         },
     }
     return {**line, **fields}
+
+
+def test_a_transcript_ends_with_a_refusal_until_an_answer_follows_it() -> None:
+    """[I9] gate and hooks ask alike; what a person or a tool said since changes nothing."""
+    refused = row(ITPM)
+    answered = {"type": "assistant", "message": {"content": []}}
+    said = {"type": "user", "message": {"content": ITPM}}
+    for rows in ([answered, refused], [refused, said], [refused, {"type": "api-request"}]):
+        found = from_last_rows(rows, T0 - 1.0, T0)
+        assert found is not None
+        assert found.limit == 60_000
+        assert from_last_rows(rows, T0 + 1.0, T0) is None
+    assert from_last_rows([refused, answered], T0 - 1.0, T0) is None
+    assert from_last_rows([said], T0 - 1.0, T0) is None
 
 
 def local(year: int, month: int, day: int, hour: int, minute: int) -> float:
