@@ -13,7 +13,7 @@ from paceline import paths
 from paceline.errors import UsageError
 from paceline.manifest.accounts import GROUPS
 from paceline.transcripts import find
-from paceline_mcp.cli.output import DEGRADED, ERROR, FINE, RUNNING, console, plain, print_json
+from paceline_mcp.cli.output import ERROR, EXITS, console, plain, print_json
 from paceline_mcp.report.run import outcome
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ TEXT_TELLS = frozenset({"auth", "entitlement", "invalid", "spend", "unknown"})
 NOTHING = "nothing launched under that id"
 
 WRAPPED = ("label", "more")
-
-EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
 
 USUAL = "next: leave it out for ~/.claude/projects"
 

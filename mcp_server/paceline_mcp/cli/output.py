@@ -19,6 +19,8 @@ PIPE_WIDTH = 10_000
 """Columns where nobody looks at lines: a path or an id is never cut there."""
 
 FINE, ERROR, USAGE, DEGRADED, RUNNING, INTERRUPTED = 0, 1, 2, 3, 4, 130
+EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
+"""How a command that tells a verdict exits."""
 
 
 def console() -> Console:

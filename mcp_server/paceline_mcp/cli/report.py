@@ -15,9 +15,7 @@ from paceline.errors import PacelineError, UsageError
 from paceline.ledger.belief import believed
 from paceline.ledger.own import store_seen
 from paceline.transcripts import find
-from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
-
-EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
+from paceline_mcp.cli.output import EXITS, plain, print_json
 
 
 def register(app: typer.Typer) -> None:

@@ -13,12 +13,11 @@ from paceline import paths, settings
 from paceline.estimate import learn
 from paceline.ledger.own import policy_of, store_of, store_seen
 from paceline.transcripts import find
-from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, print_json
+from paceline_mcp.cli.output import EXITS, FINE, print_json
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
 
-EXITS = {"complete": FINE, "degraded": DEGRADED, "running": RUNNING}
 EPILOG = (
     "Exit codes: 3 when agents of the newest session are missing, 4 when some still work, else 0."
 )
