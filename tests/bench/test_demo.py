@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +82,27 @@ def test_the_command_prints_one_json_object_and_its_verdict_as_exit_code() -> No
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["with"]["delivered"] == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_a_demo_that_is_ended_leaves_no_home_behind(tmp_path: Path, name: str) -> None:
+    """A closed terminal, too: the client's home is some 60 MB, and a client may still run in it."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from paceline_mcp.cli import main; main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, "demo", "--simulated"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    ) as child:
+        assert child.stderr is not None
+        while b"without Paceline: 0/6" not in child.stderr.readline():
+            assert child.poll() is None
+        assert list(tmp_path.glob("plbench-*"))
+        child.send_signal(getattr(signal, name))
+        child.communicate(timeout=60)
+    assert child.returncode == 130
+    assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -10,6 +12,8 @@ from paceline.errors import UsageError
 from paceline_mcp.cli.output import DEGRADED, FINE, console, plain, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.progress import Progress as Bars
     from rich.progress import TaskID
 
@@ -18,6 +22,9 @@ if TYPE_CHECKING:
 
 ASKED = "asked for"
 """The reason of :attr:`paceline_bench.demo.Story.reason` when the stand-in was wanted."""
+
+ENDINGS = ("SIGTERM", "SIGHUP", "SIGBREAK")
+"""What ends a program besides Ctrl-C: ``kill``, a closed terminal, Ctrl-Break on Windows."""
 
 TITLES = {"without": "without Paceline", "with": "with Paceline"}
 
@@ -46,12 +53,28 @@ def register(app: typer.Typer) -> None:
         root = plugin_root(paceline_mcp.__file__)
         if root is None:
             raise UsageError("the demo runs from a checkout of Paceline; next there: make demo")
-        played = _play(Demo(root, agents, client, simulated), quiet=as_json)
+        with ended_as_by_ctrl_c():
+            played = _play(Demo(root, agents, client, simulated), quiet=as_json)
         if as_json:
             print_json(played.to_json())
         else:
             _show(played)
         return FINE if played.paced.whole else DEGRADED
+
+
+@contextmanager
+def ended_as_by_ctrl_c() -> Iterator[None]:
+    """Let each signal that ends a program end the block as Ctrl-C does: no client stays behind."""
+    before = {}
+    for name in ENDINGS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _play(demo: Demo, *, quiet: bool) -> Story:

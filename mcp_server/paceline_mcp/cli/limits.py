@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paceline import settings
+from paceline import paths, settings
+from paceline.errors import UsageError
 from paceline.families import ALL, family_of
 from paceline.ledger import belief
 from paceline.ledger.observe import observe
@@ -28,8 +29,14 @@ Account = Annotated[
 
 
 def store(account: str | None) -> FileStore:
-    """Return the ledger of ``account``, by default of the account of this environment."""
+    """Return the ledger of ``account``, by default of the account of this environment.
+
+    Raises:
+        UsageError: an account that cannot be one.
+    """
     own = store_of(os.environ, settings.load())
+    if account is not None and not paths.is_id(account):
+        raise UsageError(f"--account is no id: {plain(account)}; next: paceline status")
     return own if account is None else FileStore(own.folder, account)
 
 
@@ -70,6 +77,8 @@ def _add_set(limits: typer.Typer) -> None:
         told = {"requests": rpm, "input": itpm, "output": otpm}
         if all(value is None for value in told.values()):
             raise typer.BadParameter("give at least one of --rpm, --itpm, --otpm")
+        if not model.strip():
+            raise UsageError("--model is empty; next: paceline limits set --model all --itpm N")
         family = ALL if model.strip().lower() == ALL else family_of(model)
 
         def change(ledger: Ledger, now: float) -> Ledger:

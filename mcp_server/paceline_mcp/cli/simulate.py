@@ -247,7 +247,7 @@ def _draw(path: Path, played: Sequence[Outcome], scenario: Scenario) -> None:
         from paceline_bench.simulate.plot import draw
     except ModuleNotFoundError as err:
         raise PacelineError(
-            "a plot needs drawsvg; next: pip install 'paceline[plot]', or drop --plot"
+            "a plot needs drawsvg; next: pip install drawsvg, or drop --plot"
         ) from err
     try:
         path.write_text(draw(played, scenario), encoding="utf-8", newline="\n")

@@ -205,6 +205,13 @@ def test_no_line_of_the_help_is_cut() -> None:
         assert "..." not in shown.partition("Commands:")[2], shown
 
 
+def test_an_account_or_a_model_that_is_none_is_a_usage_error() -> None:
+    for words in (["show", "--account", "../x"], ["set", "--model", " ", "--itpm", "5"]):
+        done = paceline("limits", *words)
+        assert done.returncode == 2
+        assert "; next: paceline " in done.stderr
+
+
 def test_what_goes_into_a_pipe_is_never_cut_to_a_terminals_width(tmp_path: Path) -> None:
     path = tmp_path / ("long " * 20) / ("name" * 30)
     for words in (["estimate", str(path)], ["plan", str(path), __file__]):
