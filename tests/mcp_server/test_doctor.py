@@ -207,6 +207,13 @@ def test_the_believed_limit_is_told_with_its_source(env: dict[str, str]) -> None
     assert limit_rows(env | {"PACELINE_LEDGER": "redis://h/0"}) == [row]
 
 
+def test_a_batch_file_named_python3_starts_no_hook() -> None:
+    """pyenv for Windows puts ``python3.bat`` on PATH; the client starts programs, not shells."""
+    assert interpreter.is_batch_file(r"C:\\pyenv\\shims\\python3.BAT", "win32")
+    assert not interpreter.is_batch_file(r"C:\\Python312\\python3.exe", "win32")
+    assert not interpreter.is_batch_file("/opt/odd/python3.bat", "linux")
+
+
 def test_a_ledger_is_read_as_a_request_would_read_it(env: dict[str, str], tmp_path: Path) -> None:
     assert ledger_row(env).level is Level.FINE
     state = env["PACELINE_STATE_DIR"]

@@ -31,6 +31,9 @@ def interpreter_row(env: Mapping[str, str]) -> Row:
     found = shutil.which(NAME, path=env.get("PATH", os.defpath))
     if found is None:
         return Row("hooks' python", Level.BAD, f"no `{NAME}` on PATH: no hook can run", following)
+    if is_batch_file(found, sys.platform):
+        what = f"{found} is a batch file, which no hook is started through"
+        return Row("hooks' python", Level.BAD, what, following)
     show = "import sys; print('%d.%d.%d' % sys.version_info[:3])"
     try:
         done = subprocess.run(
@@ -45,6 +48,11 @@ def interpreter_row(env: Mapping[str, str]) -> Row:
         return Row("hooks' python", Level.BAD, what, following)
     version = done.stdout.decode("ascii", "replace").strip()
     return judged(found, done.returncode, version, following)
+
+
+def is_batch_file(found: str, system: str) -> bool:
+    """Whether a command is one that only a shell can start: hooks are started without (Windows)."""
+    return system == "win32" and found.lower().endswith((".bat", ".cmd"))
 
 
 def judged(found: str, code: int, version: str, following: str) -> Row:
