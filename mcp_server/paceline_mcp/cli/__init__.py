@@ -1,7 +1,7 @@
 """The command line: one module a subject, an explicit table, one error boundary.
 
 A command module has ``register(app: typer.Typer) -> None``. Only the module of the command that was
-typed is imported, so ``paceline estimate`` does not pay for ``paceline gateway``. A command prints
+typed is imported, so ``paceline estimate`` does not pay for ``paceline simulate``. A command prints
 for a person by default and one JSON value with ``--json``; it may return its exit code as an int.
 
 Exit codes: 0 fine, 1 error, 2 usage, 3 degraded, 4 still running, 130 interrupted.

@@ -1,4 +1,4 @@
-"""What the API refused, and why: one classifier for gate, hooks, gateway and files.
+"""What the API refused, and why: one classifier for gate, hooks and files.
 
 ``from_response`` reads a response, ``from_row`` a transcript's error row, ``from_stop_failure``
 and ``from_tool_failure`` a hook's event, ``from_rate_limit_event`` a line of stream-json; all build
