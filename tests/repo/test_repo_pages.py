@@ -139,3 +139,24 @@ def test_the_skills_say_when_to_use_them() -> None:
 def test_the_settings_are_explained_where_a_person_looks() -> None:
     readme = page("README.md")
     assert [name for name in settings() if f"`{name}`" not in readme] == []
+
+
+ROOMS = ("", "docs", "plugin", "plugin/paceline", "hooks", "mcp_server", "bench/paceline_bench")
+NAMED = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|js|json|toml|lock|md|svg))`")
+
+
+def test_a_file_that_a_page_names_is_there() -> None:
+    """What a page leads to moves sooner or later, and the page is then the last to know."""
+    named = {
+        (place.name, found)
+        for place in tracked()
+        if place.suffix == ".md" and place.name != "CHANGELOG.md"
+        for found in NAMED.findall(place.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 20
+    lost = [
+        (where, name)
+        for where, name in sorted(named)
+        if not any((ROOT / room / name).is_file() for room in ROOMS)
+    ]
+    assert lost == []
