@@ -111,7 +111,26 @@ def _head(session: str, manifest: Mapping[str, Any], now: float) -> Markup:
             f" · {when}" if when else "",
             class_="soft",
         ),
+        *_next(session, manifest),
     )
+
+
+def _next(session: str, manifest: Mapping[str, Any]) -> list[Markup]:
+    """Return what to type next, where agents can be brought back."""
+    agents = [agent for run in manifest["runs"] for agent in run["agents"]]
+    dead = sum(bool(agent["retryable"]) for agent in agents)
+    if not dead:
+        return []
+    return [
+        tag(
+            "p",
+            f"To bring back {count(dead, 'agent')}: ",
+            tag("code", "/paceline:requeue"),
+            " in that session, or ",
+            tag("code", f"paceline requeue --session {session}"),
+            ".",
+        )
+    ]
 
 
 def _tiles(manifest: Mapping[str, Any], timeline: Sequence[Mapping[str, Any]]) -> Markup:

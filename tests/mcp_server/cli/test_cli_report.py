@@ -137,6 +137,17 @@ def test_every_agent_stands_there_with_its_state_those_in_trouble_first(tmp_path
     assert "never refuted" in rows
 
 
+def test_a_report_of_a_loss_says_how_to_bring_it_back(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    fan_out(files, one=delivered(), two=died())
+    text = written(files)
+    assert "To bring back 1 agent: " in text
+    assert f"paceline requeue --session {files.session}<" in text
+    whole = Files(tmp_path / "whole")
+    fan_out(whole, one=delivered())
+    assert "To bring back" not in written(whole)
+
+
 def test_the_time_line_shows_holds_grants_refusals_and_revivals(tmp_path: Path) -> None:
     files = Files(tmp_path)
     fan_out(files, one=delivered(), two=delivered())
