@@ -67,12 +67,11 @@ def fill(venv, root):
     if not os.access(os.path.expanduser("~"), os.W_OK):
         env.setdefault("UV_NO_CACHE", "1")
     uv = places.python_of(venv).with_name("uv.exe" if os.name == "nt" else "uv")
-    if not (uv.exists() and fits(places.python_of(venv))):
+    pinned = re.search(r'name = "uv"\nversion = "([^"]+)"', (root / "uv.lock").read_text("utf-8"))
+    # An older uv would have to replace itself, which Windows does not let a running program do.
+    if not (fits(places.python_of(venv)) and tells(uv, pinned.group(1))):
         say("making .venv with Python %d.%d.%d" % sys.version_info[:3])
         pip = install.make_venv(venv, env, clear=True)
-        pinned = re.search(
-            r'name = "uv"\nversion = "([^"]+)"', (root / "uv.lock").read_text("utf-8")
-        )
         say("installing uv " + pinned.group(1))
         run(
             pip + ["install", "--quiet", "--disable-pip-version-check", "uv==" + pinned.group(1)],
@@ -105,6 +104,15 @@ def fits(python):
         return subprocess.call([str(python), "-I", "-c", same, sys.version]) == 0
     except OSError:
         return False
+
+
+def tells(program, version):
+    """Whether a program runs and is of this version."""
+    try:
+        told = subprocess.run([str(program), "--version"], stdout=subprocess.PIPE, check=False)
+    except OSError:
+        return False
+    return version.encode() in told.stdout.split()
 
 
 def run(args, env):

@@ -88,10 +88,11 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
     shown = Console(stderr=True)
     drawn = shown.is_terminal and not quiet
     if not quiet:
-        shown.print(
+        typer.echo(
             f"{demo.agents} agents read one file each. The API lets {API.itpm:,} input tokens a "
             f"minute pass, its bucket holds {API.itpm_capacity:,}; refusals name no limit.\n"
-            f"The client may retry {RETRIES} time (its default of 10 shows the same in minutes)."
+            f"The client may retry {RETRIES} time (its default of 10 shows the same in minutes).",
+            err=True,
         )
     bars = Bars(
         SpinnerColumn(),
@@ -168,7 +169,7 @@ def _show(story: Story) -> None:
 
 
 def _plain_reason(reason: str) -> str:
-    return "As asked:" if reason == ASKED else f"No real client: {plain(reason)}."
+    return "As asked." if reason == ASKED else f"No real client: {plain(reason)}."
 
 
 def _rows(without: Outcome, paced: Outcome) -> list[tuple[str, str, str]]:

@@ -96,10 +96,11 @@ class Command:
         told = [word for part in self.parts for word in part.words]
         return [*self.head, *extra, *told]
 
-    def resumed(self, session: str, text: str, extra: Sequence[str] = ()) -> list[str]:
+    def resumed(self, session: str, text: str | None, extra: Sequence[str] = ()) -> list[str]:
         """Return the same command on ``session``, with ``text`` as its prompt.
 
-        Where the prompt came on stdin no word is added: ``text`` has to go there.
+        Where the prompt came on stdin, and where ``text`` is None, no word is added: the prompt
+        has to go there.
         """
         told: list[str] = []
         given = self.prompt is not None
@@ -107,7 +108,7 @@ class Command:
             if not part.name or part.name in flags.SESSION:
                 continue
             told += part.words
-            if given and part.name in PRINT:
+            if given and text is not None and part.name in PRINT:
                 told.append(text)  # behind a flag without a value: no list can swallow it
                 given = False
         return [*self.head, *extra, "--resume", session, *told]

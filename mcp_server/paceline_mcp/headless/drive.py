@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 import uuid
 import zlib
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 from paceline import paths, recovery, settings
 from paceline.transcripts import find
 from paceline_mcp.cli.output import DEGRADED, plain
+from paceline_mcp.doctor.interpreter import is_batch_file
 from paceline_mcp.headless import plugin, variables, words
 from paceline_mcp.headless.again import some
 from paceline_mcp.headless.child import Child
@@ -142,9 +145,18 @@ class Drive:
     def _resume(self, text: str) -> int:
         """Run the command again on its session, with ``text`` where its prompt came from."""
         command = self.asked.command
-        line = command.resumed(self.session, text, self.asked.add)
-        on_stdin = command.prompt is None
+        on_stdin = command.prompt is None or self._by_shell()
+        line = command.resumed(self.session, None if on_stdin else text, self.asked.add)
         return self._client(line, text.encode() if on_stdin else b"")
+
+    def _by_shell(self) -> bool:
+        """Whether the client's words go through cmd.exe, which ends them at the first line's end.
+
+        npm's ``claude.cmd`` on Windows does.
+        """
+        first = self.asked.command.head[0]
+        program = shutil.which(first, path=self.env.get("PATH")) or first
+        return is_batch_file(program, sys.platform)
 
     def _client(self, line: list[str], text: bytes | None) -> int:
         output = self.asked.command.output

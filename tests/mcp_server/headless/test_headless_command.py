@@ -145,6 +145,12 @@ def test_the_session_is_known_from_the_words_or_may_be_given(
     assert (command.session, command.chooses_session) == (session, chooses)
 
 
+def test_a_prompt_that_goes_to_stdin_leaves_no_word_behind() -> None:
+    """cmd.exe, which npm's claude.cmd goes through on Windows, cuts a word at its first line."""
+    line = read(["claude", "-p", "--model", "m", "do it"]).resumed(SESSION, None)
+    assert line == ["claude", "--resume", SESSION, "-p", "--model", "m"]
+
+
 WORDS = st.one_of(
     st.sampled_from(sorted(flags.REQUIRED | flags.OPTIONAL | flags.LISTS | flags.NONE)),
     st.text(max_size=12),
