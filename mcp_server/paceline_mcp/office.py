@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paceline import paths, settings
 from paceline.ledger.own import policy_of, store_of
+from paceline_mcp import outlived
 from paceline_mcp.broker import Desk, GateDesk, Session
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ async def opened(env: Mapping[str, str] | None = None) -> AsyncIterator[Office]:
     gate = GateDesk(desk, session, told)
     desk.beat = gate.beat
     point_hooks_here(state)
+    outlived.remove_soon(state, time.time())
     async with desk:
         try:
             yield Office(env, told, policy, state, store, session, desk, gate)
