@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-TABLE_WIDTH = 100
+TABLE_WIDTH = 80
 """Columns below which a table is not squeezed: the terminal wraps its lines, nothing is cut."""
 PIPE_WIDTH = 10_000
 """Columns where nobody looks at lines: a path or an id is never cut there."""
