@@ -34,7 +34,7 @@ check: setup
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy
-	$(BIN)/python -m mypy --platform win32 --cache-dir .mypy_cache/win32 plugin hooks mcp_server
+	$(BIN)/python -m mypy --platform win32 --cache-dir .mypy_cache/win32
 	$(BIN)/python -m basedpyright
 	$(BIN)/python -m paceline_bench.pins
 	$(BIN)/python -m paceline_bench.ids

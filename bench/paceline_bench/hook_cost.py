@@ -26,11 +26,6 @@ from paceline import paths
 from paceline.ledger import belief
 from paceline.ledger.store import FileStore
 
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
-
 BUDGET = 2.5
 """Times a bare start of the interpreter."""
 ROOT = Path(__file__).parents[2]
@@ -170,10 +165,12 @@ def measure(runs: int, python: str = sys.executable) -> list[Figure]:
 
 def _children_cpu() -> float:
     """Return the processor seconds of the processes started and ended so far."""
-    if resource is None:
-        return 0.0
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    if sys.platform != "win32":
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    return 0.0
 
 
 def over_budget(figures: list[Figure]) -> list[Figure]:

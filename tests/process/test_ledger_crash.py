@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -169,9 +170,10 @@ def test_a_full_disk_is_told_and_what_was_there_stays(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.glob("*.tmp")) == []
 
 
-@pytest.mark.skipif(os.name == "nt", reason="Windows has no such modes")
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     """In a process that is no administrator: modes do not bind one."""
+    if sys.platform == "win32":
+        pytest.skip("Windows has no such modes")
     folder = tmp_path / "ledger"
     store = FileStore(str(folder), ACCOUNT)
     store.transact(_tell)

@@ -183,8 +183,9 @@ def test_one_frame_as_json_or_text_and_then_the_end(
     assert cli.run(["top", "--session", "../x"]) == 2
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal")
 def test_the_live_view_ends_on_ctrl_c_with_its_last_frame(home: Files) -> None:
+    if sys.platform == "win32":
+        pytest.skip("a pseudo-terminal")
     import pty
 
     ours, theirs = pty.openpty()
