@@ -82,7 +82,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
                 granted=False, wait_s=wait, advice="The plan's limit is used up; see budget_status."
             )
         return Reserved(
-            granted=True, advice="The ledger cannot be used now, so nothing is paced: run doctor."
+            granted=True, advice="The ledger cannot be used now, so nothing is paced: paceline doctor."
         )
 
     @server.tool(
