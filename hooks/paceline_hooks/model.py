@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from .hold import Room
 
 DEFAULT = "claude"
-NAMES = ("opus", "sonnet", "haiku", "fable")
-"""What a call may name instead of a model."""
 SIDECAR_MAX = 65_536
 
 
@@ -32,10 +30,10 @@ def of_agent(room: Room) -> str:
     if named.startswith("claude-"):
         return named
     main = _main(room)
-    if named not in NAMES:
+    if named not in families.SHORT:
         return main or _newest(room) or DEFAULT
     models = [main, *(agent.model for agent in room.contexts.agents.values()), *_kinds(room)]
-    return next((one for one in models if families.family_of(one).startswith(named)), named)
+    return families.meant(named, models)
 
 
 def _named(room: Room, path: str | None) -> str:
@@ -44,7 +42,7 @@ def _named(room: Room, path: str | None) -> str:
     meta = _sidecar(path)
     call = str(meta.get("toolUseId"))
     for name in (told, meta.get("model"), room.launches.get(call)):
-        if isinstance(name, str) and (name in NAMES or name.startswith("claude-")):
+        if isinstance(name, str) and (name in families.SHORT or name.startswith("claude-")):
             return name
     return ""
 
@@ -70,9 +68,9 @@ def _main(room: Room) -> str:
 
 def _kinds(room: Room) -> list[str]:
     """Return the models this account used, the last one first."""
-    kinds = room.store.snapshot().prefixes
-    newest = sorted(kinds, key=lambda key: kinds[key].at, reverse=True)
-    return [key.split("|", 1)[0] for key in newest]
+    from paceline.ledger import prefix
+
+    return prefix.models(room.store.snapshot())
 
 
 def _newest(room: Room) -> str:

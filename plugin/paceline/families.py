@@ -8,8 +8,15 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 ALL = "all"
 """The family that stands for every family in what a person sets."""
+
+SHORT = ("opus", "sonnet", "haiku", "fable")
+"""What the client takes instead of a model's name."""
 
 _DATED = re.compile(r"-(?:20\d{6}|latest)$")
 _VENDOR = re.compile(r"^.*?(?=claude-)")
@@ -34,3 +41,16 @@ def family_of(model: str) -> str:
     if kind == "fable" or (major == "4" and kind in {"opus", "sonnet"}):
         return f"{kind}-{major}"
     return f"{kind}-{major}-{minor}" if minor and minor != "0" else f"{kind}-{major}"
+
+
+def meant(told: str, used: Iterable[str]) -> str:
+    """Return the model that a short name, or an empty one, stands for.
+
+    Args:
+        told: a model's name. A full one comes back as it is, and so does one that stands for none.
+        used: models, the one used last first: the first that fits is meant.
+    """
+    name = told.strip().lower()
+    if name and name not in SHORT:
+        return told
+    return next((model for model in used if family_of(model).startswith(name)), told)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paceline import settings
-from paceline.families import family_of
-from paceline.ledger import admit, settle
+from paceline.ledger import admit, prefix, settle
 from paceline.ledger.own import policy_of
 from paceline.ledger.values import NEW
 from paceline.ledger.verdicts import Drop, Grant, Usage, Verdict, Wait
@@ -61,7 +60,7 @@ def _add_reserve(app: typer.Typer) -> None:
         amounts = {"input": input_} | ({"output": output} if output is not None else {})
         asked = {
             "ticket": f"c{uuid.uuid4().hex[:16]}",
-            "family": family_of(model),
+            "family": prefix.family_told(store(account).snapshot(), model),
             "session": session,
             "agent": agent,
             "cls": class_,

@@ -10,12 +10,13 @@ import typer
 
 from paceline import paths, settings
 from paceline.errors import UsageError
-from paceline.families import ALL, family_of
-from paceline.ledger import belief
+from paceline.families import ALL, SHORT, family_of, meant
+from paceline.ledger import belief, prefix
 from paceline.ledger.observe import observe
 from paceline.ledger.own import store_of
 from paceline.ledger.store import FileStore
 from paceline_mcp.cli.output import ERROR, console, plain, print_json
+from paceline_mcp.report.newest import ledger_in_use
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
 PER_MINUTE = {"requests": "rpm", "input": "itpm", "output": "otpm"}
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON value instead of a table.")]
-Account = Annotated[
-    str | None, typer.Option(help="The account's id; by default the environment's own.")
-]
+Account = Annotated[str | None, typer.Option(help="The account's id; by default the one in use.")]
 
 
 def store(account: str | None) -> FileStore:
@@ -38,6 +37,30 @@ def store(account: str | None) -> FileStore:
     if account is not None and not paths.is_id(account):
         raise UsageError(f"--account is no id: {plain(account)}; next: paceline status")
     return own if account is None else FileStore(own.folder, account)
+
+
+def asked_about(account: str | None) -> FileStore:
+    """Return the same for a person, who means the account in use."""
+    return ledger_in_use(os.environ) if account is None else store(account)
+
+
+def family_meant(model: str, ledger: Ledger) -> str:
+    """Return the family that a person means by a model's name, a short one or ``all``.
+
+    Raises:
+        UsageError: it is empty, or a short name of which no model was used yet: requests go by
+            their models' whole names, so a limit under it would never be looked at.
+    """
+    told = meant(model, prefix.models(ledger)) if model.strip() else ""
+    name = told.strip().lower()
+    if name == ALL:
+        return ALL
+    if not name or name in SHORT:
+        raise UsageError(
+            f"--model {plain(model) or 'is empty'}: which one is not known; next: --model all, or "
+            "a whole name like claude-opus-5"
+        )
+    return family_of(told)
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +79,7 @@ def _add_show(limits: typer.Typer) -> None:
     @limits.command("show")
     def show(*, account: Account = None, json: Json = False) -> None:
         """Show the limits that are believed, their source and their age."""
-        _print(store(account).snapshot(), json=json)
+        _print(asked_about(account).snapshot(), json=json)
 
 
 def _add_set(limits: typer.Typer) -> None:
@@ -77,18 +100,16 @@ def _add_set(limits: typer.Typer) -> None:
         told = {"requests": rpm, "input": itpm, "output": otpm}
         if all(value is None for value in told.values()):
             raise typer.BadParameter("give at least one of --rpm, --itpm, --otpm")
-        if not model.strip():
-            raise UsageError("--model is empty; next: paceline limits set --model all --itpm N")
-        family = ALL if model.strip().lower() == ALL else family_of(model)
 
         def change(ledger: Ledger, now: float) -> Ledger:
+            family = family_meant(model, ledger)
             for dimension, value in told.items():
                 if value is not None:
                     holds = capacity if dimension == "input" else None
                     belief.tell(ledger, family, dimension, value, now, source="set", capacity=holds)
             return ledger
 
-        _print(store(account).transact(change), json=json)
+        _print(asked_about(account).transact(change), json=json)
 
 
 def _add_clear(limits: typer.Typer) -> None:
@@ -100,13 +121,12 @@ def _add_clear(limits: typer.Typer) -> None:
         json: Json = False,
     ) -> None:
         """Forget what was told and learned; it is learned anew from the next refusal."""
-        family = ALL if model.strip().lower() == ALL else family_of(model)
 
         def change(ledger: Ledger, _: float) -> Ledger:
-            belief.forget(ledger, family)
+            belief.forget(ledger, family_meant(model, ledger))
             return ledger
 
-        _print(store(account).transact(change), json=json)
+        _print(asked_about(account).transact(change), json=json)
 
 
 def _add_probe(limits: typer.Typer) -> None:
@@ -140,7 +160,7 @@ def _add_probe(limits: typer.Typer) -> None:
                 observe(ledger, family_of(model), seen, sent_at, now, source="probe")
             return ledger
 
-        _print(store(account).transact(change), json=json)
+        _print(asked_about(account).transact(change), json=json)
         return None
 
 
@@ -149,6 +169,7 @@ def _print(ledger: Ledger, *, json: bool) -> None:
     if json:
         print_json({"account": ledger.account, "limits": rows})
         return
+    typer.echo(f"account {ledger.account}")
     if not rows:
         typer.echo(
             "No limit is known yet; it is learned from the first refusal.\n"

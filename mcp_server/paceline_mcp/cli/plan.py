@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paceline import settings
 from paceline.errors import UsageError
 from paceline.estimate import fanout
 from paceline.estimate.plan import AGENTS_MAX, Limits, plan_fanout
-from paceline.ledger.own import store_of
+from paceline.recovery.words import count
 from paceline_mcp.cli.output import console, plain, print_json
+from paceline_mcp.report.newest import ledger_in_use
 
 if TYPE_CHECKING:
     from paceline.estimate.plan import Plan
@@ -44,7 +44,7 @@ def register(app: typer.Typer) -> None:
             named, seen = fanout.from_script(script)
             files = list(dict.fromkeys([*files, *named]))
             agents = agents or seen or None
-        limits = fanout.limits_of(store_of(os.environ, settings.load()).snapshot(), model)
+        limits = fanout.limits_of(ledger_in_use(os.environ).snapshot(), model)
         found = plan_fanout(fanout.estimates(files, model, os.environ), agents, limits)
         if script is None and not any(agent.files for agent in found.agents):
             raise UsageError(_nothing(found))
@@ -76,9 +76,11 @@ def _print(found: Plan, limits: Limits) -> None:
     if found.least_s is None:
         typer.echo("No limit is known. To tell one: paceline limits set --model all --itpm N")
     else:
+        width = count(found.width or 0, "agent")
+        busy = "keeps" if found.width == 1 else "keep"
         typer.echo(
             f"At {limits.itpm:,.0f} input tokens a minute it takes at least"
-            f" {found.least_s:,.0f} s; {found.width} agents at once keep the limit busy."
+            f" {found.least_s:,.0f} s; {width} at once {busy} the limit busy."
         )
     for path, reason in found.too_large:
         typer.echo(f"not read whole ({reason}): {plain(path)}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from paceline import jsonl, settings
+from paceline import jsonl
 from paceline.ledger.document import VERSION, from_json
-from paceline.ledger.own import store_of
 from paceline_mcp.doctor.row import Level, Row
+from paceline_mcp.report.newest import ledger_in_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ NAME = "ledger"
 
 def ledger_row(env: Mapping[str, str]) -> Row:
     """Read it as a request would, and leave it as it is."""
-    path = store_of(env, settings.load(env)).path
+    path = ledger_in_use(env).path
     try:
         with open(path, "rb") as file:
             data = file.read()

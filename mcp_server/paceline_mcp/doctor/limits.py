@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import time
 
-from paceline import settings
 from paceline.ledger.belief import believed
-from paceline.ledger.own import store_of
 from paceline_mcp.doctor.row import Level, Row
+from paceline_mcp.report.newest import ledger_in_use
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ LEARN = "nothing, it is learned; or tell it: paceline limits set --model all --i
 
 def limit_rows(env: Mapping[str, str]) -> list[Row]:
     """Return one row a believed limit, or one that says none is known."""
-    store = store_of(env, settings.load(env))
+    store = ledger_in_use(env)
     ledger = store.snapshot()
     rows = []
     for row in believed(ledger):

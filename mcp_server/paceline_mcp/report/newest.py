@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from paceline import paths
+from paceline import paths, settings
+from paceline.ledger.own import store_seen
 from paceline.transcripts import find
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
+
+    from paceline.ledger.store import FileStore
 
 
 def newest_session(projects: str, state: str, since: float = 0.0) -> str:
@@ -21,6 +24,16 @@ def newest_session(projects: str, state: str, since: float = 0.0) -> str:
     signs = [*_logged(state), *_fanned_out(projects)]
     name, at = max(signs, key=lambda sign: (sign[1], sign[0]), default=("", 0.0))
     return name if at > since else ""
+
+
+def ledger_in_use(env: Mapping[str, str]) -> FileStore:
+    """Return the ledger a person means: this environment's, or the newest session's.
+
+    The second where this environment tells no account: a key may stand in the client's settings
+    alone.
+    """
+    newest = newest_session(find.projects_dir(env), paths.state_dir(env))
+    return store_seen(env, settings.load(env), newest)
 
 
 def project_of(projects: str, session: str) -> str:

@@ -12,8 +12,7 @@ from mcp_types import ToolAnnotations
 from pydantic import Field
 
 from paceline.errors import PacelineError
-from paceline.families import family_of
-from paceline.ledger import admit, levels, settle
+from paceline.ledger import admit, levels, prefix, settle
 from paceline.ledger.verdicts import Drop, Grant, Usage, Wait
 from paceline_mcp.caller import caller_of
 from paceline_mcp.models import BucketRow, Reserved, Settled, Status
@@ -51,7 +50,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         if not output_tokens:
             del amounts["output"]
         asked = {
-            "family": family_of(model),
+            "family": await asyncio.to_thread(_family, office, model),
             "session": office.session.id,
             "agent": agent,
             "cls": "new",
@@ -82,7 +81,8 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
                 granted=False, wait_s=wait, advice="The plan's limit is used up; see budget_status."
             )
         return Reserved(
-            granted=True, advice="The ledger cannot be used now, so nothing is paced: paceline doctor."
+            granted=True,
+            advice="The ledger cannot be used now, so nothing is paced: paceline doctor.",
         )
 
     @server.tool(
@@ -125,6 +125,10 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
     async def budget() -> str:
         """Return the same as JSON text."""
         return (await asyncio.to_thread(status_of, current(), "")).model_dump_json()
+
+
+def _family(office: Office, model: str) -> str:
+    return prefix.family_told(office.store.snapshot(), model)
 
 
 def _wait_of(office: Office, ticket: str) -> float:

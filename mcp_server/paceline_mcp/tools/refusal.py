@@ -11,8 +11,7 @@ from pydantic import Field
 
 from paceline import refusals
 from paceline.errors import PacelineError
-from paceline.families import family_of
-from paceline.ledger import refuse
+from paceline.ledger import prefix, refuse
 from paceline_mcp.broker.gate import as_ledger
 from paceline_mcp.caller import caller_of
 from paceline_mcp.models import Reported
@@ -61,7 +60,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
             answer = await office.desk.told(
                 lambda led, at: refuse.refuse(
                     led,
-                    family_of(model),
+                    prefix.family_told(led, model),
                     as_ledger(found, 0),
                     at,
                     office.policy,

@@ -11,7 +11,7 @@ from paceline.errors import UsageError
 from paceline.estimate import plan
 from paceline.estimate.read import estimate_read
 from paceline.estimate.tool import corrected
-from paceline.ledger import belief
+from paceline.ledger import belief, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -93,18 +93,18 @@ def estimates(
 
 
 def limits_of(ledger: Ledger, model: str) -> plan.Limits:
-    """Return what the ledger believes of a model's limit, and of its agents' first requests."""
+    """Return what the ledger believes of a model's limit, and of its agents' first requests.
+
+    A short name, and an empty one, stands for the model of that kind that was used last.
+    """
+    model = families.meant(model, prefix.models(ledger))
     family = families.family_of(model)
     rows = [row for row in belief.believed(ledger) if row["dimension"] == "input"]
     rows.sort(key=lambda row: (row["family"] != family, row["source"] == "learned"))
     row = next((row for row in rows if row["family"] in (family, families.ALL)), None)
-    known = [
-        prefix
-        for key, prefix in ledger.prefixes.items()
-        if key.startswith(f"{model}|") and prefix.n
-    ]
+    known = [one for key, one in ledger.prefixes.items() if key.startswith(f"{model}|") and one.n]
     defaults = plan.Limits()
-    best = max(known, key=lambda prefix: prefix.n, default=None)
+    best = max(known, key=lambda one: one.n, default=None)
     return plan.Limits(
         itpm=row["limit"] if row else None,
         capacity=(row["capacity"] or None) if row else None,

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 
 from paceline.estimate import learn as estimates
+from paceline.families import family_of, meant
 from paceline.ledger.values import Prefix
 
 if TYPE_CHECKING:
@@ -137,6 +138,17 @@ def abandoned(ledger: Ledger, reservation: Reservation) -> None:
     known = ledger.prefixes.get(reservation.prefix)
     if known is not None and known.leader == reservation.id:
         known.leader = ""
+
+
+def models(ledger: Ledger) -> list[str]:
+    """Return the models that this account's agents used, the last one first."""
+    newest = sorted(ledger.prefixes, key=lambda key: ledger.prefixes[key].at, reverse=True)
+    return list(dict.fromkeys(key.split("|", 1)[0] for key in newest))
+
+
+def family_told(ledger: Ledger, told: str) -> str:
+    """Return the family of a model that somebody names from outside, by a short name maybe."""
+    return family_of(meant(told, models(ledger)) if told.strip() else told)
 
 
 def prune(ledger: Ledger, now: float) -> None:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from paceline import __version__
+from paceline import __version__, account, paths
 from paceline.errors import PacelineError, StateError, UsageError
+from paceline.ledger.store import FileStore
+from paceline.ledger.values import Prefix
 from paceline_mcp import cli
 from paceline_mcp.cli.boundary import guarded, reader_left
 from paceline_mcp.cli.output import plain, print_json
@@ -205,11 +207,26 @@ def test_no_line_of_the_help_is_cut() -> None:
         assert "..." not in shown.partition("Commands:")[2], shown
 
 
+def test_a_short_name_is_the_model_used_last_and_no_family_of_its_own(tmp_path: Path) -> None:
+    """A limit set for ``opus`` would be looked at by no request: each goes by its whole name."""
+    setting = ["limits", "set", "--itpm", "5000", "--json", "--model"]
+    done = paceline(*setting, "opus")
+    assert done.returncode == 2
+    assert "a whole name like claude-opus-" in done.stderr
+    state = str(tmp_path / "state")
+    name = account.account_id(os.environ, state)
+    FileStore(paths.ledger_dir(state), name).transact(
+        lambda ledger, now: ledger.prefixes.update({"claude-opus-5-5|x|y": Prefix(n=1, at=now)})
+    )
+    (row,) = json.loads(paceline(*setting, "opus").stdout)["limits"]
+    assert row["family"] == "opus-5-5"
+
+
 def test_an_account_or_a_model_that_is_none_is_a_usage_error() -> None:
     for words in (["show", "--account", "../x"], ["set", "--model", " ", "--itpm", "5"]):
         done = paceline("limits", *words)
         assert done.returncode == 2
-        assert "; next: paceline " in done.stderr
+        assert "; next: " in done.stderr
 
 
 def test_what_goes_into_a_pipe_is_never_cut_to_a_terminals_width(tmp_path: Path) -> None:

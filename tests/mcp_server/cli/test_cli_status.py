@@ -105,6 +105,7 @@ def test_where_the_shell_has_no_key_the_newest_sessions_account_is_shown(
     files: Files,
     status: Callable[..., tuple[int, Any]],
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A key may stand in the client's settings alone."""
     change(home, lambda ledger, now: belief.tell(ledger, "all", "input", 9e4, now, source="set"))
@@ -114,6 +115,9 @@ def test_where_the_shell_has_no_key_the_newest_sessions_account_is_shown(
         monkeypatch.delenv(variable, raising=False)
     _, told = status()
     assert (told["account"], [row["limit"] for row in told["limits"]]) == (name, [9e4])
+    assert cli.run(["limits", "set", "--model", "all", "--itpm", "80000", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["account"] == name
+    assert [row["limit"] for row in status()[1]["limits"]] == [8e4]
     monkeypatch.setenv("PACELINE_ACCOUNT", "another")
     assert status()[1]["limits"] == []
 

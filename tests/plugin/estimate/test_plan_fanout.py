@@ -169,6 +169,20 @@ def test_the_ledger_says_the_limit_and_what_first_requests_cost() -> None:
     assert (other.itpm, other.cold) == (400_000, Limits().cold)
 
 
+def test_a_model_that_is_not_named_in_full_is_the_one_used_last() -> None:
+    """People and Claude say ``opus``; limits are known by the names requests went by."""
+    ledger = Ledger(account="a")
+    belief.tell(ledger, "opus-5-5", "input", 60_000, 1.0, source="text")
+    belief.tell(ledger, "sonnet-5", "input", 90_000, 1.0, source="text")
+    ledger.prefixes["claude-opus-5-5|general-purpose|p"] = Prefix(cold=15_000, n=4, at=20.0)
+    ledger.prefixes["claude-opus-5|general-purpose|p"] = Prefix(cold=9_000, n=4, at=10.0)
+    ledger.prefixes["claude-sonnet-5|Explore|p"] = Prefix(cold=7_000, n=1, at=30.0)
+    for told, itpm, cold in (("", 90_000, 7_000), ("opus", 60_000, 15_000)):
+        limits = fanout.limits_of(ledger, told)
+        assert (limits.itpm, limits.cold) == (itpm, cold)
+    assert fanout.limits_of(ledger, "haiku").itpm is None
+
+
 def test_a_plan_is_json_with_its_ranges() -> None:
     limits = Limits(itpm=60_000)
     found = fanout.as_json(plan_fanout(files([5_000, 3_000]), 2, limits), limits)
