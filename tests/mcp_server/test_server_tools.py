@@ -199,6 +199,8 @@ async def test_a_fan_out_is_planned_at_the_believed_limit(bench: Bench) -> None:
     assert plan["low"] <= plan["tokens"] <= plan["high"]
     assert plan["least_s"] is not None
     assert len(nothing["plan"]["unreadable"]) == 1
+    assert "check them" in nothing["advice"]
+    assert "check them" not in told["advice"]
 
 
 async def test_the_resources_tell_the_budget_and_the_manifest_as_json(bench: Bench) -> None:

@@ -12,6 +12,7 @@ from pydantic import Field
 from paceline.estimate import fanout
 from paceline.estimate.plan import AGENTS_MAX
 from paceline.estimate.plan import plan_fanout as planned
+from paceline.recovery.words import count
 from paceline_mcp.models import Plan
 from paceline_mcp.office import Office
 
@@ -65,10 +66,12 @@ def plan_of(
 
 def advice_of(found: Found, limits: Limits) -> str:
     """Return one line on what to do."""
+    if found.unreadable and not any(agent.files for agent in found.agents):
+        return "None of these paths holds anything to read: check them, then plan again."
     if found.too_large:
         return (
-            f"{len(found.too_large)} files are too large to read whole: search them, then read "
-            "line ranges."
+            f"Too large to read whole: {count(len(found.too_large), 'file')}. Search them, then "
+            "read line ranges."
         )
     if found.least_s is None or limits.itpm is None:
         return "No limit is known yet; launch all of them, they are paced by themselves."
