@@ -140,6 +140,9 @@ def install_there(root: Path, env: dict[str, str], folder: Path) -> Path:
     done = subprocess.run(args, env=env, capture_output=True, timeout=SECONDS, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == b""
+    first, *_, last = done.stderr.decode("utf-8").splitlines()
+    assert first.startswith("paceline: installing"), "ten seconds without a word look like a hang"
+    assert last.startswith("paceline: ready: ")
     return folder / places.key(root)
 
 

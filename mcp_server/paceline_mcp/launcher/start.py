@@ -48,6 +48,8 @@ def install_only(root: Path, told: Sequence[str]) -> int:
     sys.stdout = sys.stderr
     os.dup2(2, 1)
     try:
+        if not places.is_ready(folder / places.key(root)):
+            say(f"installing the server's packages into {folder}; this takes ten seconds or more")
         venv = install(root, folder)
     except (OSError, subprocess.CalledProcessError) as err:
         say(f"not installed: {reason(err)}")
