@@ -108,6 +108,8 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
     with bars:
 
         def show(what: str, progress: Progress | None) -> None:
+            if what == "client" and demo.simulated:
+                return  # nobody looks for one
             if what not in tasks:
                 for before in tasks.values():
                     bars.stop_task(before)
@@ -115,6 +117,8 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
                 told = "" if what in TITLES else "looking for it, or fetching it from npm"
                 total = demo.agents if what in TITLES else 1
                 tasks[what] = bars.add_task(title, total=total, told=told)
+                if told and not drawn and not quiet:
+                    typer.echo(f"{title}: {told}", err=True)
                 if "client" in tasks and what != "client":
                     bars.update(tasks["client"], completed=1, told="")
             if progress:
