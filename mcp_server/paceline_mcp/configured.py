@@ -6,6 +6,7 @@ another state directory than theirs.
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,8 @@ PLUGIN = "paceline"
 def adopt(env: MutableMapping[str, str]) -> None:
     """Put what is set under ``/plugin`` into ``env``, as hooks get it; what is there stays."""
     for name, value in configured(env).items():
-        env.setdefault(name, value)
+        with contextlib.suppress(ValueError):  # what no environment can hold
+            env.setdefault(name, value)
 
 
 def configured(env: Mapping[str, str]) -> dict[str, str]:
@@ -32,7 +34,7 @@ def configured(env: Mapping[str, str]) -> dict[str, str]:
         options = config.get("options") if isinstance(config, dict) else None
         if name.split("@", 1)[0] == PLUGIN and isinstance(options, dict):
             told |= {f"CLAUDE_PLUGIN_OPTION_{key.upper()}": _text(options[key]) for key in options}
-    return {name: value for name, value in told.items() if "\0" not in name + value}
+    return told
 
 
 def settings_file(env: Mapping[str, str]) -> Path:

@@ -239,6 +239,7 @@ def test_what_goes_into_a_pipe_is_never_cut_to_a_terminals_width(tmp_path: Path)
 def test_what_is_set_under_plugin_holds_for_the_command_too(tmp_path: Path) -> None:
     """Else it would look into another state folder than the session's hooks and server."""
     options = {"state_dir": str(tmp_path / "elsewhere"), "mode": "observe", "headroom": 0.1}
+    options |= {"a=b": "no name", "ledger": "lone \ud800", "park_max": "nul\0"}
     told = {"pluginConfigs": {"paceline@paceline": {"options": options}, "other@x": 1}}
     (tmp_path / "settings.json").write_text(json.dumps(told), encoding="utf-8")
     env = {"CLAUDE_CONFIG_DIR": str(tmp_path), "PACELINE_STATE_DIR": ""}
