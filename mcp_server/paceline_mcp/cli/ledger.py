@@ -13,7 +13,7 @@ from paceline.ledger import admit, prefix, settle
 from paceline.ledger.own import policy_of
 from paceline.ledger.values import NEW
 from paceline.ledger.verdicts import Drop, Grant, Usage, Verdict, Wait
-from paceline_mcp.cli.limits import Account, Json, store
+from paceline_mcp.cli.limits import Account, Json, asked_about, store
 from paceline_mcp.cli.output import DEGRADED, ERROR, RUNNING, console, plain, print_json
 from paceline_mcp.report.budget import budget
 
@@ -150,7 +150,7 @@ def _add_show(app: typer.Typer) -> None:
     @app.command("show")
     def show(*, account: Account = None, json: Json = False) -> None:
         """Show the levels, the reservations and who waits."""
-        shown = picture(store(account).snapshot())
+        shown = picture(asked_about(account).snapshot())
         if json:
             print_json(shown)
             return

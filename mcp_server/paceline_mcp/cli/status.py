@@ -11,9 +11,10 @@ import typer
 from paceline import manifest as manifests
 from paceline import paths, settings
 from paceline.estimate import learn
-from paceline.ledger.own import policy_of, store_of, store_seen
+from paceline.ledger.own import policy_of, store_seen
 from paceline.transcripts import find
 from paceline_mcp.cli.output import EXITS, FINE, print_json
+from paceline_mcp.report.newest import ledger_in_use, newest_session
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
@@ -57,7 +58,6 @@ def gathered(now: float) -> dict[str, Any]:
     """Read what an overview is made of, and return it."""
     from paceline_mcp.report import overview
     from paceline_mcp.report.layers import layers
-    from paceline_mcp.report.newest import newest_session
 
     told = settings.load()
     state, projects = paths.state_dir(), find.projects_dir()
@@ -80,4 +80,4 @@ def _forget() -> None:
     def change(ledger: Ledger, _: float) -> None:
         ledger.corrections = learn.reset(ledger.corrections)
 
-    store_of(os.environ, settings.load()).transact(change)
+    ledger_in_use(os.environ).transact(change)

@@ -118,6 +118,10 @@ def test_where_the_shell_has_no_key_the_newest_sessions_account_is_shown(
     assert cli.run(["limits", "set", "--model", "all", "--itpm", "80000", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["account"] == name
     assert [row["limit"] for row in status()[1]["limits"]] == [8e4]
+    assert cli.run(["ledger", "show", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["account"] == name
+    assert status("--reset-learning")[1]["account"] == name
+    assert {file.stem for file in (home / "state" / "ledger").glob("*.json")} == {name}
     monkeypatch.setenv("PACELINE_ACCOUNT", "another")
     assert status()[1]["limits"] == []
 
