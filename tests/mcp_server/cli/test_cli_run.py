@@ -29,6 +29,7 @@ from fanout_files import (
     prompt,
 )
 from paceline import paths
+from paceline_mcp.headless import tree
 from paceline_mcp.headless.drive import SLOTS_MS
 from paceline_mcp.headless.newest import slug
 
@@ -117,7 +118,8 @@ class Bench:
             try:
                 yield process
             finally:
-                process.kill()
+                if process.poll() is None:
+                    tree.kill(process.pid)  # the client below it, too: nothing else would end it
 
     def calls(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.calls_file.read_text("utf-8").splitlines()]
