@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
+
+import typer
 
 from paceline_bench.simapi.config import Fault, quota_closed
 from paceline_bench.simulate import SEED_API, Scenario, Sizes, parse, play_alone, play_paced
@@ -94,8 +95,8 @@ ROWS: dict[str, Scenario] = {
 """In words -> the scenario, of 200,000 input tokens a minute where nothing else is said."""
 
 
-def main() -> int:
-    """Play every row with Paceline and print it as soon as it is played."""
+def main() -> None:
+    """Play every row with Paceline and print it as soon as it is played, as a Markdown table."""
     print("| scenario | delivered | refusals | span / least | used | refused | / unrefused |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     began = time.process_time()
@@ -104,7 +105,6 @@ def main() -> int:
         unrefused = play_alone(scenario.unlimited()).counts.uncached_tokens
         print(f"| {name} | {' | '.join(_cells(played, unrefused))} |", flush=True)
     print(f"\n{time.process_time() - began:.0f} s of one core.")
-    return 0
 
 
 def _cells(played: Outcome, unrefused: int) -> tuple[str, ...]:
@@ -120,4 +120,4 @@ def _cells(played: Outcome, unrefused: int) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    typer.run(main)

@@ -14,8 +14,9 @@ from paceline_mcp.cli.output import DEGRADED, FINE, console, plain, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from rich.console import RenderableType
     from rich.progress import Progress as Bars
-    from rich.progress import TaskID
+    from rich.progress import Task, TaskID
 
     from paceline_bench.client.run import Progress
     from paceline_bench.demo import Demo, Outcome, Story
@@ -94,8 +95,14 @@ def _play(demo: Demo, *, quiet: bool) -> Story:
             f"The client may retry {RETRIES} time (its default of 10 shows the same in minutes).",
             err=True,
         )
+
+    class Spinner(SpinnerColumn):
+        def render(self, task: Task) -> RenderableType:
+            """Turn while the side runs, also where it ends with agents missing."""
+            return " " if task.stop_time is not None else super().render(task)
+
     bars = Bars(
-        SpinnerColumn(),
+        Spinner(),
         TextColumn("{task.description:<18}"),
         BarColumn(24),
         TextColumn("{task.fields[told]}"),

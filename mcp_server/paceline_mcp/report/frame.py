@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from paceline.ledger.values import MAIN
 from paceline.recovery.words import minutes
 from paceline_mcp.cli.output import plain
 from paceline_mcp.report.budget import budget
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 ROWS_MAX = 24
 BAR = 20
 UNITS = {"requests": "requests", "input": "input", "output": "output"}
+NAMELESS = {True: "main thread", False: "a script"}
+"""Who asks without an agent's id: a script does it with ``paceline ledger reserve``."""
 ORDER = ("waiting", "in flight", "parked", "held", "running", "queued", "dropped", "stopped")
 """States from the top of the table down; who delivered is only counted."""
 STYLES = {"waiting": "yellow", "in flight": "green", "parked": "magenta", "dropped": "red"}
@@ -106,7 +109,7 @@ def _row(
     label = agent["label"] if agent else None
     return {
         "agent": one["agent"],
-        "label": label or (None if one["agent"] else "main thread"),
+        "label": label or (None if one["agent"] else NAMELESS[one["class"] == MAIN]),
         "session": one["session"],
         "state": state,
         "seconds": seconds,

@@ -18,6 +18,8 @@ NAME_MAX = 26
 STEPS_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
 TICKS, TICK = 8, 32.0
 LEAST_S = 1.0
+SAME_S = 0.9
+"""One refusal that two layers saw: the next attempt comes a second later at the soonest."""
 OVER = frozenset({"completed", "dropped", "stopped"})
 RADIUS = {"died": 4.5, "revived": 2.5, "grant": 3.5}
 """What is brought back stands within the refusal it was brought back from."""
@@ -77,8 +79,20 @@ def spans(runs: Sequence[Mapping[str, Any]], timeline: Sequence[Mapping[str, Any
         span = rows.get(who) if who else main
         if span is not None:
             span.holds.append((since, max(since, last)))
+    for span in rows.values():
+        span.marks = _told_once(span.marks)
     found = sorted(rows.values(), key=lambda span: min(span.times(), default=0.0))
     return [main, *found] if main.times() else found
+
+
+def _told_once(marks: list[tuple[float, str, str]]) -> list[tuple[float, str, str]]:
+    """Return the marks in order of time, a refusal that gate and files both tell of once."""
+    kept: list[tuple[float, str, str]] = []
+    for at, kind, words in sorted(marks):
+        same = (one for one in reversed(kept) if at - one[0] < SAME_S)
+        if kind != "died" or all(one[1:] != (kind, words) for one in same):
+            kept.append((at, kind, words))
+    return kept
 
 
 def _take(span: Span, event: Mapping[str, Any], waits: dict[str, float]) -> None:

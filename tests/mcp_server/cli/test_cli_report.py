@@ -161,6 +161,23 @@ def test_the_time_line_shows_holds_grants_refusals_and_revivals(tmp_path: Path) 
     assert rows[0].holds == [(T0 + 2.0, T0 + 5.0)]
 
 
+def test_a_refusal_that_two_layers_tell_of_is_drawn_once() -> None:
+    agent = {
+        "agent_id": "a",
+        "label": None,
+        "state": "completed",
+        "launched_at": T0,
+        "ended_at": T0 + 9,
+        "deaths": [{"t": T0 + 1.5, "cause": "throttle"}],
+    }
+    events = [
+        {"t": at, "what": "refused", "agent": "a", "cause": "throttle"}
+        for at in (T0 + 1.0, T0 + 2.5)
+    ]
+    (row,) = spans.spans([{"agents": [agent]}], events)
+    assert [mark[0] for mark in row.marks] == [T0 + 1.0, T0 + 2.5]
+
+
 def test_a_hold_that_still_lasts_is_drawn_to_the_end() -> None:
     agent = {
         "agent_id": "a",

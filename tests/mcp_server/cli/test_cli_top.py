@@ -85,6 +85,16 @@ def test_who_waits_stands_above_who_is_in_flight_above_the_others(tmp_path: Path
     assert "dropped, throttle" in shown
 
 
+def test_a_script_that_reserves_is_not_called_the_main_thread(tmp_path: Path) -> None:
+    ledger = Ledger(clock=T0)
+    for ticket, cls in (("t1", "new"), ("t2", "main")):
+        ask: dict[str, Any] = {"family": "opus-5", "session": "shell", "agent": "", "cls": cls}
+        admit.enqueue(ledger, ticket=ticket, now=T0, amounts={"input": 9.0}, lease=60.0, **ask)
+    admit.tick(ledger, list(ledger.tickets), T0, Policy())
+    found = told(Files(tmp_path), ledger)["agents"]
+    assert sorted(row["label"] for row in found) == ["a script", "main thread"]
+
+
 def test_bars_show_the_level_at_this_moment(tmp_path: Path) -> None:
     files = Files(tmp_path)
     early = text(told(files, busy(files.session), T0 + 1))
