@@ -8,6 +8,7 @@
 //   kind "engine"; calling it again sends the same request again, and the agent lives on
 // - why a request failed is told by a row that the client then appends to the conversation: `session.append` with a
 //   message of the model "<synthetic>", also where no transcript is kept (`--no-session-persistence`)
+// - a call under way when the server dies is answered with an error; the next call starts the server again (1 s)
 // - an hook event's `session_id` is told by `classic.SessionStart` only; it changes with /clear, the server does not
 // - `$` must not be handed to a function, and names of variables must be literals: else it does not load
 export function register(on) {
@@ -16,14 +17,17 @@ export function register(on) {
   const TICK_MS = 15000 // an answer takes 20 s at most (SLICE_S); a server that has none in three of these hangs,
   const DEAF_MS = 120000 // and is not asked for so long
   let reached = false // whether the server ever answered
-  let waited = false // whether an agent already waited for the server to come up
+  let waited = false // whether an agent already waited in vain for the server to come up, or back
   let changed = false // whether this session's retry and stall limits were changed
+  let restored = null // the putting back of the retry limit, which everybody waits for that goes unpaced
   let ownRetries = null // what its retry limit was before
   const free = new Set() // turns whose request under way is left to the client's own retries
   let serial = 0
   let session = '' // which one this is: after /clear or /resume the server's environment still names the last one
   let tick = null // one clock for all that wait for an answer
   let deafUntil = 0
+  // Also a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
+  const nothing = result => result && !result.usage && !result.stopReason && !(result.toolUses || []).length
   const said = new Map() // by agent, what the client itself wrote last instead of an answer
 
   on('classic.SessionStart', async ($, e, next) => {
@@ -73,14 +77,20 @@ export function register(on) {
           })
         } catch {
           pass = null
-          // A server that is still starting: an agent waits for it, once in a session and not for long.
-          if (!reached && !waited && agent && ++tries <= 6) {
+        }
+        if (pass) {
+          reached = true
+          waited = false
+        } else if (!waited && Date.now() >= deafUntil && !(next.signal && next.signal.aborted)) {
+          // A server that is still starting, or was killed: an agent waits for it, not for long and not a second
+          // time in vain. The main thread only asks again, where one was there.
+          if (agent && ++tries <= 6) {
             await $.clock.sleep(500)
             continue
           }
+          if (!agent && reached && ++tries <= 1) continue
           if (agent) waited = true
         }
-        if (pass) reached = true
         if (pass && 'note' in pass) $.ui.status(pass.note || undefined)
         if (pass && pass.set && !changed) {
           changed = true
@@ -97,14 +107,19 @@ export function register(on) {
         // Not reachable, or without a ledger: the session is as it would be without us.
         if (changed) {
           changed = false
-          try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* nothing more to do */ }
+          restored = $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES).catch(() => {})
         }
-        return yield* next(e)
+        await restored
+        const result = yield* next(e)
+        if (!nothing(result) || !changed || lost || (next.signal && next.signal.aborted)) return result
+        lost = true // the server is back since, and with it the retries are none: it may bring this one back
+        continue
       }
       if (!pass.id) return yield* next(e)
       if (pass.own) own = true
 
       said.delete(agent)
+      const sent = Date.now() / 1000
       if (own && changed) {
         free.add(e.turnId)
         try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
@@ -133,12 +148,10 @@ export function register(on) {
       } finally {
         await over()
       }
-      // Also after a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
-      const failed = result && !result.usage && !result.stopReason && !(result.toolUses || []).length
-      if (!failed || (next.signal && next.signal.aborted)) {
+      if (!nothing(result) || (next.signal && next.signal.aborted)) {
         const usage = (result && result.usage) || null
         try {
-          await tell({ op: 'done', id: pass.id, usage, model: String(e.model || '') })
+          await tell({ op: 'done', id: pass.id, agent, usage, model: String(e.model || '') })
         } catch { /* its lease expires */ }
         while (kept.length) yield kept.shift()
         return result
@@ -147,7 +160,9 @@ export function register(on) {
       for (let tries = 0; !said.has(agent) && tries < 10; tries++) await $.clock.sleep(20)
       let again = null
       try {
-        again = await tell({ op: 'refused', id: pass.id, attempt, said: said.get(agent) || '' })
+        again = await tell({
+          op: 'refused', id: pass.id, agent, model: String(e.model || ''), attempt, sent, said: said.get(agent) || '',
+        })
       } catch {
         again = null
       }

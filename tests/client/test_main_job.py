@@ -111,6 +111,29 @@ def test_with_its_server_killed_a_session_is_no_worse_than_without_the_plugin(
         assert result.counts.delivered == result.counts.launched == 3
 
 
+def test_a_fan_out_whose_server_is_killed_is_paced_on_by_the_one_started_in_its_place(
+    client: Callable[[str], Path],
+) -> None:
+    """[P1] [P7] Let go at once, with no retries of their own, all but one of those held died."""
+    client("2.1.332")
+    killed: list[int] = []
+
+    def kill_while_agents_are_held(progress: Progress) -> None:
+        for log in Path(progress.home, "state").glob("sessions/*/events.jsonl"):
+            if not killed and b'"request.wait"' in log.read_bytes():
+                killed.append(int(log.with_name("gate").read_text(encoding="ascii")))
+                os.kill(killed[0], getattr(signal, "SIGKILL", signal.SIGTERM))
+
+    spec = replace(SEED, kind="agent")
+    with fanout(spec, progress=kill_while_agents_are_held) as result:
+        assert killed, "nobody was held"
+        assert result.counts.delivered == result.counts.launched == 6, result.debug
+        run = manifest_of(result)
+        grants = [line["by"] for line in events_of(result) if line["e"] == "request.grant"]
+    assert (run["verdict"], run["completed"]) == ("complete", 6)
+    assert set(grants) == {"gate"}
+
+
 def test_without_a_ledger_the_clients_own_retries_bring_the_refused_back(
     client: Callable[[str], Path], tmp_path: Path
 ) -> None:

@@ -8,7 +8,9 @@ const ANSWERED = { ...STEP, answer: 'done', toolUses: [], stopReason: 'end_turn'
 const FAILED = { ...STEP, answer: '', toolUses: [], stopReason: null, usage: null }
 const SET = { CLAUDE_CODE_MAX_RETRIES: '0', CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS: '604800000' }
 
-// A server that gives the answers in `script` by operation, in order, the last one for ever; null is a dead one.
+// A server that gives the answers in `script` by operation, in order, the last one for ever; null is a dead one,
+// CLOSED what a call under way is answered with when it dies.
+const CLOSED = 'Connection closed'
 function server(on, script) {
   const told = []
   on('mcp.call', (_, e) => {
@@ -17,6 +19,7 @@ function server(on, script) {
     const answers = script[asked.op] ?? [{}]
     const answer = answers.length > 1 ? answers.shift() : answers[0]
     if (answer === null) throw new Error('no connected MCP tool')
+    if (answer === CLOSED) return { value: { isError: true, content: [{ type: 'text', text: CLOSED }] } }
     return { value: { content: [{ type: 'text', text: JSON.stringify(answer) }] } }
   })
   return told
@@ -183,6 +186,59 @@ test('when the server dies in the middle the request goes once more with the per
   expect(sent.length).toBe(2)
   expect(result.answer).toBe('done')
   expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
+})
+
+test('who waits when the server is killed waits on with the one that is started in its place', async ($, on) => {
+  const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
+  const told = server(on, { ask: [{ wait: true, set: SET }, CLOSED, null, { wait: true, set: SET }, { id: 'r1' }] })
+  const during = []
+  on('clock.sleep', () => ({ value: undefined }))
+  on('turn.step', async function* () {
+    during.push(env.CLAUDE_CODE_MAX_RETRIES)
+    return ANSWERED
+  })
+  await step($)
+  expect(during).toEqual(['0'])
+  expect(new Set(told.filter(asked => asked.op === 'ask').map(asked => asked.call)).size).toBe(1)
+  expect(told.filter(asked => asked.op === 'done').map(asked => [asked.id, asked.agent])).toEqual([['r1', STEP.agentId]])
+})
+
+test('nobody goes unpaced before the person\'s own retries are back, however many go at once', async ($, on) => {
+  const variables = { CLAUDE_CODE_MAX_RETRIES: '3' }
+  on('env.get', (_, e) => ({ value: variables[e.name] }))
+  on('env.set', async (_, e) => {
+    for (let i = 0; i < 20; i++) await null // as slow as a client may be
+    variables[e.name] = e.value
+    return { value: undefined }
+  })
+  server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }] })
+  const during = []
+  on('clock.sleep', () => ({ value: undefined }))
+  on('turn.step', async function* (_, e) {
+    during.push(variables.CLAUDE_CODE_MAX_RETRIES)
+    return { ...ANSWERED, turnId: e.turnId }
+  })
+  await step($)
+  await Promise.all(['2', '3', '4'].map(n => step($, { ...STEP, turnId: 'turn-' + n, agentId: 'a' + n })))
+  expect(during).toEqual(['0', '3', '3', '3'])
+})
+
+test('a request that went unpaced and failed is brought back by a server that is there again', async ($, on) => {
+  environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
+  const told = server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }, { id: 'r3', set: SET }, { id: 'r4' }] })
+  let sends = 0
+  let other = null
+  on('clock.sleep', () => ({ value: undefined }))
+  on('turn.step', async function* (_, e) {
+    if (++sends !== 2) return { ...ANSWERED, turnId: e.turnId }
+    other = await step($, { ...STEP, turnId: 'turn-3', agentId: 'a3' }) // finds the server, and sets no retries
+    return { ...FAILED, turnId: e.turnId }
+  })
+  await step($)
+  const { result } = await step($, { ...STEP, turnId: 'turn-2' })
+  expect(other.result.answer).toBe('done')
+  expect(result.answer).toBe('done')
+  expect(told[told.length - 1].id).toBe('r4')
 })
 
 test('an attempt that is left to the client has the person\'s own retries, and no other has', async ($, on) => {

@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import anyio
 import pytest
 from mcp import Client
 
@@ -446,3 +447,25 @@ async def test_a_server_that_goes_gives_back_what_its_requests_held(bench: Bench
     assert not ledger.reservations
     assert not ledger.tickets
     assert ledger.totals.released == ledger.totals.taken > 0
+
+
+async def test_what_a_killed_server_let_go_is_told_of_to_the_next_one(bench: Bench) -> None:
+    """[P1] [I2] The client starts a server that was killed again, in the middle of a request."""
+    bench.transcript()
+    asked = {"op": "ask", "agent": AGENT, "model": MODEL, "index": 1}
+    async with Client(bench.server()) as client:
+        first = await gate(client, call="c1", **asked)
+        second = await gate(client, call="c2", **asked)
+        kept = await anyio.Path(bench.store.path).read_bytes()
+    await anyio.Path(bench.store.path).write_bytes(kept)  # as one leaves it that is killed
+    async with Client(bench.server()) as client:
+        usage = {"cache_creation_input_tokens": 500, "output_tokens": 20}
+        await gate(client, op="done", id=first["id"], agent=AGENT, model=MODEL, usage=usage)
+        sent = time.time()
+        bench.agent_row(AGENT, stamped(THROTTLED))
+        told = {"agent": AGENT, "model": MODEL, "sent": sent, "attempt": 0}
+        answer = await gate(client, op="refused", id=second["id"], **told)
+        assert not bench.ledger().reservations
+    assert answer == {"again": True}
+    assert {line["agent"] for line in bench.events("request.settle")} == {AGENT}
+    assert [line["agent"] for line in bench.events("request.refused")] == [AGENT]

@@ -235,10 +235,13 @@ class GateDesk:
         return {}
 
     async def done(
-        self, reservation: str, usage: dict[str, Any] | None, model: str
+        self, reservation: str, usage: dict[str, Any] | None, model: str, agent: str = ""
     ) -> dict[str, Any]:
-        """A request ended: settle with its usage, or at the estimate when there is none."""
-        sent = self._sent.pop(reservation, Sent("", "", model, 0.0))
+        """A request ended: settle with its usage, or at the estimate when there is none.
+
+        ``model`` and ``agent`` count where another process, killed since, let the request go.
+        """
+        sent = self._sent.pop(reservation, Sent("", agent, model, 0.0))
         self.desk.ended(reservation)
         if usage is None:
             await self._quietly(lambda led, now: _spent(led, reservation, now, self.desk))
@@ -263,17 +266,20 @@ class GateDesk:
         )
         return {}
 
-    async def refused(self, reservation: str, attempt: int, said: str = "") -> dict[str, Any]:
+    async def refused(
+        self, reservation: str, attempt: int, said: str = "", told: Sent | None = None
+    ) -> dict[str, Any]:
         """A request came to nothing. Say whether to send the same one again, and by whose retries.
 
         Args:
             reservation: the request's.
             attempt: how often it was sent before.
             said: what the client wrote to the conversation instead of an answer.
+            told: of the request, for where another process, killed since, let it go.
         """
-        sent = self._sent.pop(reservation, Sent("", "", "", time.time()))
-        self.desk.ended(reservation)
         now = time.time()
+        sent = self._sent.pop(reservation, told or Sent("", "", "", now))
+        self.desk.ended(reservation)
         found = await evidence.refusal_of(
             lambda: self.session.transcript_of(sent.agent),
             sent.at,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
+from paceline_mcp.broker.gate import Sent
 from paceline_mcp.office import Office
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         index: int = 0,
         attempt: int = 0,
         usage: dict[str, Any] | None = None,
+        sent: float = 0.0,
         said: str = "",
     ) -> CallToolResult:
         desk = current().gate
@@ -47,8 +49,8 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
         elif op == "began":
             answer = await desk.began(id)
         elif op == "done":
-            answer = await desk.done(id, usage, model)
+            answer = await desk.done(id, usage, model, agent)
         else:
-            answer = await desk.refused(id, attempt, said)
+            answer = await desk.refused(id, attempt, said, Sent("", agent, model, sent))
         text = json.dumps(answer, separators=(",", ":"))
         return CallToolResult(content=[TextContent(type="text", text=text)])
