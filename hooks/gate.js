@@ -8,6 +8,7 @@
 //   kind "engine"; calling it again sends the same request again, and the agent lives on
 // - why a request failed is told by a row that the client then appends to the conversation: `session.append` with a
 //   message of the model "<synthetic>", also where no transcript is kept (`--no-session-persistence`)
+// - how often it retries by itself a client reads as a request starts: within 20 ms, with 12 agents on a busy machine
 // - a call under way when the server dies is answered with an error; the next call starts the server again (1 s)
 // - an hook event's `session_id` is told by `classic.SessionStart` only; it changes with /clear, the server does not
 // - `$` must not be handed to a function, and names of variables must be literals: else it does not load
@@ -16,18 +17,31 @@ export function register(on) {
   const DEFAULT_RETRIES = '10' // the client's own default, put back where nothing was set before
   const TICK_MS = 15000 // an answer takes 20 s at most (SLICE_S); a server that has none in three of these hangs,
   const DEAF_MS = 120000 // and is not asked for so long
+  const READ_MS = 50 // from a request's start until it surely has read its retry limit
   let reached = false // whether the server ever answered
   let waited = false // whether an agent already waited in vain for the server to come up, or back
-  let changed = false // whether this session's retry and stall limits were changed
-  let restored = null // the putting back of the retry limit, which everybody waits for that goes unpaced
-  let ownRetries = null // what its retry limit was before
-  const free = new Set() // turns whose request under way is left to the client's own retries
+  let limits = null // the retry limit of this session: of paced requests, and its own
+  let free = 0 // starting requests, and compactions under way, that have the session's own
+  let starts = 0 // of requests without retries
   let serial = 0
   let session = '' // which one this is: after /clear or /resume the server's environment still names the last one
   let tick = null // one clock for all that wait for an answer
   let deafUntil = 0
   // Also a reply that broke off; one with a whole tool call in it counts, and the client goes on from it.
   const nothing = result => result && !result.usage && !result.stopReason && !(result.toolUses || []).length
+  // A request's steps, of which the first is asked for at once: that starts it.
+  const begun = steps => {
+    let first = steps.next()
+    return {
+      next() {
+        const step = first || steps.next()
+        first = null
+        return step
+      },
+      return(value) { return steps.return(value) },
+      [Symbol.asyncIterator]() { return this },
+    }
+  }
   const said = new Map() // by agent, what the client itself wrote last instead of an answer
 
   on('classic.SessionStart', async ($, e, next) => {
@@ -60,12 +74,23 @@ export function register(on) {
       deafUntil = Date.now() + DEAF_MS
       return null
     }
-    // This turn's request is over: unless another one is left to the client's own retries, there are none again.
-    const over = async () => {
-      if (!free.delete(e.turnId) || free.size || !changed) return
-      try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
+    // Start this request: paced, it has no retries of its own. They are none for that moment only, since what else
+    // asks the model (WebFetch, a person's hooks, a title) does not pass here, and nobody else would try it again.
+    const start = async paced => {
+      if (!limits) return begun(next(e))
+      const none = paced && !free
+      const nth = none ? ++starts : 0
+      if (!none) free++
+      try {
+        await $.env.set('CLAUDE_CODE_MAX_RETRIES', none ? limits.paced : limits.own)
+      } catch { /* a client that cannot: they are its own */ }
+      const steps = begun(next(e))
+      $.clock.sleep(READ_MS).catch(() => {}).then(async () => {
+        if (!none) free--
+        if (nth === starts) await $.env.set('CLAUDE_CODE_MAX_RETRIES', limits.own)
+      }).catch(() => {})
+      return steps
     }
-    await over() // of the turn's last step: where the client fell back on another model, nobody else says so
     for (let attempt = 0; ; attempt++) {
       const call = 'c' + (++serial) + '-' + String(e.turnId).slice(0, 8) + '-' + e.index
       let pass = null
@@ -92,39 +117,23 @@ export function register(on) {
           if (agent) waited = true
         }
         if (pass && 'note' in pass) $.ui.status(pass.note || undefined)
-        if (pass && pass.set && !changed) {
-          changed = true
-          try { ownRetries = await $.env.get('CLAUDE_CODE_MAX_RETRIES') } catch { ownRetries = null }
+        if (pass && pass.set && !limits) {
+          limits = { paced: pass.set.CLAUDE_CODE_MAX_RETRIES, own: DEFAULT_RETRIES }
           try {
-            await $.env.set('CLAUDE_CODE_MAX_RETRIES', pass.set.CLAUDE_CODE_MAX_RETRIES)
+            limits.own = (await $.env.get('CLAUDE_CODE_MAX_RETRIES')) || DEFAULT_RETRIES
             await $.env.set('CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS', pass.set.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS)
-          } catch { /* a client that cannot: its own retries and its stall limit stay */ }
+          } catch { /* a client that cannot: its stall limit stays */ }
         }
         if (!pass || !pass.wait || (next.signal && next.signal.aborted)) break
       }
       if (pass && pass.wait) return yield* next(e) // the person interrupted while it waited
-      if (!pass || pass.unpaced) {
-        // Not reachable, or without a ledger: the session is as it would be without us.
-        if (changed) {
-          changed = false
-          restored = $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES).catch(() => {})
-        }
-        await restored
-        const result = yield* next(e)
-        if (!nothing(result) || !changed || lost || (next.signal && next.signal.aborted)) return result
-        lost = true // the server is back since, and with it the retries are none: it may bring this one back
-        continue
-      }
-      if (!pass.id) return yield* next(e)
+      // Not reachable, or without a ledger, or nothing to wait for: the session is as it would be without us.
+      if (!pass || !pass.id) return yield* await start(false)
       if (pass.own) own = true
 
       said.delete(agent)
       const sent = Date.now() / 1000
-      if (own && changed) {
-        free.add(e.turnId)
-        try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
-      }
-      const steps = next(e)
+      const steps = await start(!own)
       const kept = [] // a failed attempt's chunks are not shown when it is sent again
       let began = false
       let result = null
@@ -145,8 +154,6 @@ export function register(on) {
       } catch (error) {
         try { await tell({ op: 'done', id: pass.id }) } catch { /* its lease expires */ }
         throw error
-      } finally {
-        await over()
       }
       if (!nothing(result) || (next.signal && next.signal.aborted)) {
         const usage = (result && result.usage) || null
@@ -168,8 +175,8 @@ export function register(on) {
       }
       own = !!(again && again.own)
       if (again && again.again) continue
-      if (!again && changed && !lost) {
-        lost = true // one more time, with the client's own retries put back by the failing ask
+      if (!again && limits && !lost) {
+        lost = true // one more time: with the client's own retries, unless the server is there again
         continue
       }
       return result
@@ -177,15 +184,13 @@ export function register(on) {
   })
   // A compaction's own request does not pass here: it keeps the person's retries.
   on('session.compact', async ($, e, next) => {
-    if (!changed) return next(e)
-    free.add('compaction')
-    try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', ownRetries || DEFAULT_RETRIES) } catch { /* as it is */ }
+    if (!limits) return next(e)
+    free++
+    try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', limits.own) } catch { /* as it is */ }
     try {
       return await next(e)
     } finally {
-      if (free.delete('compaction') && !free.size && changed) {
-        try { await $.env.set('CLAUDE_CODE_MAX_RETRIES', '0') } catch { /* its own retries stay */ }
-      }
+      free--
     }
   })
 }

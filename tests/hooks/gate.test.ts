@@ -42,6 +42,19 @@ function client(on, outcomes, asleep = () => {}) {
   return sent
 }
 
+// A client whose requests end as `outcomes` say; returns the retry limit that each one read.
+function reading(on, env, outcomes) {
+  const during = []
+  on('clock.sleep', () => ({ value: undefined }))
+  on('turn.step', async function* (_, e) {
+    during.push(env.CLAUDE_CODE_MAX_RETRIES)
+    const outcome = outcomes[Math.min(during.length, outcomes.length) - 1]
+    if (outcome.usage) yield { kind: 'text', index: 0, text: outcome.answer }
+    return { ...outcome, turnId: e.turnId }
+  })
+  return during
+}
+
 // The session's environment.
 function environment(on, variables) {
   on('env.get', (_, e) => ({ value: variables[e.name] }))
@@ -156,107 +169,76 @@ test('an agent waits for a server that is still starting, a few seconds and once
   expect(sent.length).toBe(2)
 })
 
-test('the retry and the stall limit are the server\'s while it answers', async ($, on) => {
+test('a paced request has no retries of its own, and what else asks the model keeps the session\'s', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   server(on, { ask: [{ id: 'r1', set: SET }] })
-  client(on, [ANSWERED])
+  const during = reading(on, env, [ANSWERED])
   await step($)
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+  expect(during).toEqual(['0'])
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
   expect(env.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS).toBe(SET.CLAUDE_ASYNC_AGENT_STALL_TIMEOUT_MS)
 })
 
-test('a ledger that cannot be used gives the person\'s own retries back, until it can be', async ($, on) => {
+test('while another one starts, the retries stay none; then they are the session\'s again', async ($, on) => {
+  const clock = mock.clock(on, { now: 1000 })
+  const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
+  server(on, { ask: [{ id: 'r1', set: SET }] })
+  client(on, [ANSWERED], null)
+  await step($)
+  await clock.advance(30)
+  await step($)
+  await clock.advance(30)
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+  await clock.advance(30)
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
+})
+
+test('a session that named no retries gets the client\'s own number back', async ($, on) => {
+  const env = environment(on, {})
+  server(on, { ask: [{ id: 'r1', set: SET }] })
+  const during = reading(on, env, [ANSWERED])
+  await step($)
+  expect(during).toEqual(['0'])
+  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('10')
+})
+
+test('with a ledger that cannot be used a request has the session\'s own retries, until it can be', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   const told = server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }, { id: 'r3', set: SET }], refused: [{ again: true }] })
-  const sent = client(on, [FAILED, ANSWERED])
+  const during = reading(on, env, [FAILED, ANSWERED])
   const { result } = await step($)
   expect(result.answer).toBe('done')
-  expect(sent.length).toBe(2)
   expect(ops(told)).toEqual(['ask', 'refused', 'ask'])
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
   await step($)
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
+  expect(during).toEqual(['0', '3', '0'])
 })
 
 test('when the server dies in the middle the request goes once more with the person\'s own retries', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   server(on, { ask: [{ id: 'r1', set: SET }, null], refused: [null] })
-  const sent = client(on, [FAILED, ANSWERED])
+  const during = reading(on, env, [FAILED, ANSWERED])
   const { result } = await step($)
-  expect(sent.length).toBe(2)
+  expect(during).toEqual(['0', '3'])
   expect(result.answer).toBe('done')
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('3')
 })
 
 test('who waits when the server is killed waits on with the one that is started in its place', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   const told = server(on, { ask: [{ wait: true, set: SET }, CLOSED, null, { wait: true, set: SET }, { id: 'r1' }] })
-  const during = []
-  on('clock.sleep', () => ({ value: undefined }))
-  on('turn.step', async function* () {
-    during.push(env.CLAUDE_CODE_MAX_RETRIES)
-    return ANSWERED
-  })
+  const during = reading(on, env, [ANSWERED])
   await step($)
   expect(during).toEqual(['0'])
   expect(new Set(told.filter(asked => asked.op === 'ask').map(asked => asked.call)).size).toBe(1)
   expect(told.filter(asked => asked.op === 'done').map(asked => [asked.id, asked.agent])).toEqual([['r1', STEP.agentId]])
 })
 
-test('nobody goes unpaced before the person\'s own retries are back, however many go at once', async ($, on) => {
-  const variables = { CLAUDE_CODE_MAX_RETRIES: '3' }
-  on('env.get', (_, e) => ({ value: variables[e.name] }))
-  on('env.set', async (_, e) => {
-    for (let i = 0; i < 20; i++) await null // as slow as a client may be
-    variables[e.name] = e.value
-    return { value: undefined }
-  })
-  server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }] })
-  const during = []
-  on('clock.sleep', () => ({ value: undefined }))
-  on('turn.step', async function* (_, e) {
-    during.push(variables.CLAUDE_CODE_MAX_RETRIES)
-    return { ...ANSWERED, turnId: e.turnId }
-  })
-  await step($)
-  await Promise.all(['2', '3', '4'].map(n => step($, { ...STEP, turnId: 'turn-' + n, agentId: 'a' + n })))
-  expect(during).toEqual(['0', '3', '3', '3'])
-})
-
-test('a request that went unpaced and failed is brought back by a server that is there again', async ($, on) => {
-  environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
-  const told = server(on, { ask: [{ id: 'r1', set: SET }, { id: '', unpaced: true }, { id: 'r3', set: SET }, { id: 'r4' }] })
-  let sends = 0
-  let other = null
-  on('clock.sleep', () => ({ value: undefined }))
-  on('turn.step', async function* (_, e) {
-    if (++sends !== 2) return { ...ANSWERED, turnId: e.turnId }
-    other = await step($, { ...STEP, turnId: 'turn-3', agentId: 'a3' }) // finds the server, and sets no retries
-    return { ...FAILED, turnId: e.turnId }
-  })
-  await step($)
-  const { result } = await step($, { ...STEP, turnId: 'turn-2' })
-  expect(other.result.answer).toBe('done')
-  expect(result.answer).toBe('done')
-  expect(told[told.length - 1].id).toBe('r4')
-})
-
 test('an attempt that is left to the client has the person\'s own retries, and no other has', async ($, on) => {
   const env = environment(on, { CLAUDE_CODE_MAX_RETRIES: '3' })
   server(on, { ask: [{ id: 'r1', set: SET }, { id: 'r2' }, { id: 'r3' }], refused: [{ again: true, own: true }, { again: true }] })
-  const during = []
-  let sends = 0
-  on('clock.sleep', () => ({ value: undefined }))
-  on('turn.step', async function* () {
-    during.push(env.CLAUDE_CODE_MAX_RETRIES)
-    if (++sends < 3) return FAILED
-    yield { kind: 'text', index: 0, text: 'done' }
-    return ANSWERED
-  })
+  const during = reading(on, env, [FAILED, FAILED, ANSWERED])
   const { result } = await step($)
   expect(result.answer).toBe('done')
   expect(during).toEqual(['0', '3', '0'])
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
 })
 
 test('a server that hangs holds nobody for long, and is not asked again at once', async ($, on) => {
@@ -300,9 +282,9 @@ test('a compaction keeps the person\'s own retries', async ($, on) => {
     return { skip: 'tested' }
   })
   await step($)
+  env.CLAUDE_CODE_MAX_RETRIES = '0' // as while another request starts
   await $.session.compact({ trigger: 'auto', messages: [{ role: 'user', text: 'go', toolUses: [] }] })
   expect(during).toEqual(['3'])
-  expect(env.CLAUDE_CODE_MAX_RETRIES).toBe('0')
 })
 
 test('an answer nobody can read holds nobody', async ($, on) => {
