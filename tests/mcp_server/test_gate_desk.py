@@ -449,6 +449,23 @@ async def test_a_server_that_goes_gives_back_what_its_requests_held(bench: Bench
     assert ledger.totals.released == ledger.totals.taken > 0
 
 
+@pytest.mark.parametrize(
+    "usage", [{}, {"input_tokens": 0, "output_tokens": 7}, {"input_tokens": "9"}]
+)
+async def test_a_usage_of_no_input_at_all_is_taken_for_none(bench: Bench, usage: Any) -> None:
+    """[I1] By way of a proxy that does not count: given back, the same tokens are spent twice."""
+    bench.tell(240_000, 60_000)
+    async with Client(bench.server()) as client:
+        pass_ = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+        cost = bench.ledger().reservations[pass_["id"]].amounts["input"]
+        await gate(client, op="done", id=pass_["id"], agent=AGENT, model=MODEL, usage=usage)
+        ledger = bench.ledger()
+    assert not ledger.reservations
+    at_most = 60_000 * 0.96 - cost
+    assert ledger.families[FAMILY].buckets["input"].level == pytest.approx(at_most, abs=2_000)
+    assert not bench.events("request.settle")
+
+
 async def test_what_a_killed_server_let_go_is_told_of_to_the_next_one(bench: Bench) -> None:
     """[P1] [I2] The client starts a server that was killed again, in the middle of a request."""
     bench.transcript()

@@ -243,10 +243,11 @@ class GateDesk:
         """
         sent = self._sent.pop(reservation, Sent("", agent, model, 0.0))
         self.desk.ended(reservation)
-        if usage is None:
+        counted = usage_of(usage or {})
+        if usage is None or not counted.input + counted.cache_creation + counted.cache_read:
+            # Cut off, or by way of a proxy that does not count: no request is of no tokens.
             await self._quietly(lambda led, now: _spent(led, reservation, now, self.desk))
             return {}
-        counted = usage_of(usage)
         self.session.append(
             "request.settle",
             sent.agent,
