@@ -100,6 +100,18 @@ async def test_a_hold_is_answered_in_slices_and_the_same_call_is_granted_later(
     assert bench.events("request.grant")[-1]["waited"] > 0
 
 
+async def test_a_hold_is_told_of_before_a_client_of_little_patience_gives_up(bench: Bench) -> None:
+    """[P7] Each answer came too late with ``MCP_TOOL_TIMEOUT`` set, and nobody was paced."""
+    bench.tell(60_000, 10_000)
+    told = {"op": "ask", "agent": AGENT, "model": MODEL}
+    async with Client(bench.server(MCP_TOOL_TIMEOUT="1000")) as client:
+        first = await gate(client, call="c1", index=0, **told)
+        await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+        for _ in range(2):
+            answer = await asyncio.wait_for(gate(client, call="c2", index=1, **told), 10.0)
+            assert answer["wait"]
+
+
 async def test_a_throttled_request_is_sent_again_and_the_number_in_its_text_is_believed(
     bench: Bench,
 ) -> None:

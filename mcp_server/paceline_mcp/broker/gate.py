@@ -26,7 +26,7 @@ from paceline.ledger import charge, refuse, settle
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import MAIN
 from paceline.ledger.verdicts import Drop, Grant, Usage
-from paceline_mcp.broker import evidence
+from paceline_mcp.broker import evidence, patience
 
 if TYPE_CHECKING:
     from paceline.refusals import Refusal
@@ -84,6 +84,7 @@ class GateDesk:
         self._beaten = 0.0
         self._told_fault = ""
         self._falls_back = asyncio.Event()
+        self._longest = patience.longest(session.env)
         self.revivals: dict[str, int] = {}
         self._calls: dict[str, asyncio.Task[Grant | Drop | None]] = {}
         self._sent: dict[str, Sent] = {}
@@ -129,9 +130,10 @@ class GateDesk:
         if self.settings.mode == options.OFF:
             return {"id": ""}
         task = self._calls.get(call)
-        patience = SLICE_S if task is not None else min(FIRST_SLICE_S, SLICE_S)
+        slice_s = min(SLICE_S, self._longest)
+        look = slice_s if task is not None else min(FIRST_SLICE_S, slice_s)
         if task is None:
-            patience = min(LOOK_S, patience) if self._falls_back.is_set() else patience
+            look = min(LOOK_S, look) if self._falls_back.is_set() else look
             await self._abandoned(turn, model)
             await self._take_over(agent)
             asked = self.session.ask_of(agent, model, index, time.time())
@@ -140,7 +142,7 @@ class GateDesk:
             if self.settings.mode == options.OBSERVE:
                 asked["cls"] = MAIN
             task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
-        await self._granted(task, patience)
+        await self._granted(task, look)
         if not task.done() and self._falls_back.is_set() and self._overloaded(call):
             # Held, it would wait for a model that its client has another one for.
             task.cancel()
@@ -148,7 +150,7 @@ class GateDesk:
             asked = {**self.session.ask_of(agent, model, index, time.time()), "cls": MAIN}
             task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
             greeting["own"] = True
-            await self._granted(task, SLICE_S)
+            await self._granted(task, slice_s)
         if not task.done():
             self._note_wait(call, agent, task)
             return {"wait": True, "note": self._note(), **greeting}
@@ -192,12 +194,12 @@ class GateDesk:
             answer["note"] = "not paced: the ledger cannot be used. Type: paceline doctor"
         return answer
 
-    async def _granted(self, task: asyncio.Task[Any], patience: float) -> None:
+    async def _granted(self, task: asyncio.Task[Any], seconds: float) -> None:
         """Wait for a call's turn, or until it is known that the client falls back."""
         known = self._falls_back.is_set()
         fell = asyncio.create_task(self._falls_back.wait())
         waits = {task} if known else {task, fell}
-        await asyncio.wait(waits, timeout=patience, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         fell.cancel()
 
     def _overloaded(self, call: str) -> bool:
