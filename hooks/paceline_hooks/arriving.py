@@ -14,6 +14,7 @@ import time
 from paceline import arriving, jsonl
 
 from . import event as fields
+from . import rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def waited(state: str, log: str) -> bool:
         return False
     until = time.monotonic() + WAIT_S
     while arriving.going_on(state) and time.monotonic() < until:
-        time.sleep(LOOK_S)
+        rest.sleep(LOOK_S)
     until = min(until, time.monotonic() + SERVER_S)
     while not _served(state) and time.monotonic() < until:
-        time.sleep(LOOK_S)
+        rest.sleep(LOOK_S)
     return True
 
 
@@ -55,7 +56,7 @@ def _expect(state: str, log: str) -> None:
     """Give the launcher of a new session the time to begin."""
     until = time.monotonic() + to_expect(state, log, time.time())
     while time.monotonic() < until and not (_served(state) or arriving.going_on(state)):
-        time.sleep(LOOK_S)
+        rest.sleep(LOOK_S)
 
 
 def to_expect(state: str, log: str, now: float) -> float:

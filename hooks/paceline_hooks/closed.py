@@ -12,7 +12,7 @@ import time
 from paceline import agent_types, paths, settings
 
 from . import event as fields
-from . import lost, opening, presence
+from . import lost, opening, presence, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def wait(
         fresh = abs(now - refused) <= TOLD_S  # a clock that was set back makes nothing fresh
         if until > last or (until <= now and not fresh):
             return now
-        time.sleep(min(LOOK_S, until - now) if until > now else SOON_S)
+        rest.sleep(min(LOOK_S, until - now) if until > now else SOON_S)
         now = time.time()
     return now
 
@@ -66,7 +66,7 @@ def _ended(
     """Wait a moment until the log has the end of every agent whose work ended."""
     last = now + TOLD_S
     while now < last and ended and under_way(lost.lines(event, env), ended):
-        time.sleep(SOON_S)
+        rest.sleep(SOON_S)
         now = time.time()
     return now
 

@@ -17,7 +17,7 @@ import time
 
 from paceline import agent_types, jsonl, paths, settings
 
-from . import arriving
+from . import arriving, rest
 from . import event as fields
 
 TYPE_CHECKING = False
@@ -235,7 +235,11 @@ def _wait(room: Room, *, anew: bool = False) -> None:
         if not isinstance(verdict, Wait) or at >= until:
             room.store.transact(lambda ledger, when: admit.withdraw(ledger, ticket, when))
             return
-        time.sleep(min(REPLAN_S, max(LEAST_SLEEP_S, min(verdict.at, until) - at)))
+        try:
+            rest.sleep(min(REPLAN_S, max(LEAST_SLEEP_S, min(verdict.at, until) - at)))
+        except SystemExit:
+            room.store.transact(lambda ledger, when: admit.withdraw(ledger, ticket, when))
+            raise
 
 
 def _asked(room: Room, *, anew: bool) -> dict[str, Any]:

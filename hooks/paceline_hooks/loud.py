@@ -5,11 +5,9 @@ What is said is :mod:`paceline.recovery`'s: short, of ids and counts, nothing an
 
 from __future__ import annotations
 
-import time
-
 from paceline import settings
 
-from . import headless, lost
+from . import headless, lost, rest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,7 +144,7 @@ def _at_reset(event: Mapping[str, Any], env: Mapping[str, str], now: float) -> f
     first = min(reset for reset in resets if reset is not None) + AFTER_RESET_S
     if first - now > STOP_WAIT_S:
         return now
-    time.sleep(max(0.0, first - now))
+    rest.sleep(max(0.0, first - now))
     return first
 
 
