@@ -322,6 +322,25 @@ async def holds(bench: Bench, so: Callable[[set[str]], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+async def test_who_is_interrupted_while_it_waits_stands_in_nobodys_way_for_long(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """[I2] [P7] A person who stops a fan-out and starts another one waited behind the first."""
+    monkeypatch.setattr(gate_module, "GONE_S", 0.1)
+    monkeypatch.setattr(gate_module, "FORGET_S", 1_000.0)
+    bench.tell(60_000, 10_000)
+    told = {"op": "ask", "agent": AGENT, "model": MODEL}
+    async with Client(bench.server()) as client, asyncio.timeout(SECONDS):
+        first = await gate(client, call="c1", index=0, **told)
+        await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+        assert (await gate(client, call="c2", index=1, **told))["wait"]
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(gate(client, call="c2", index=1, **told), 1.0)
+        assert bench.ledger().tickets
+        while bench.ledger().tickets:  # noqa: ASYNC110 - another process' file
+            await asyncio.sleep(0.01)
+
+
 async def test_a_grant_that_nobody_comes_for_is_given_back(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ from paceline.ledger.refuse import Refused
 from paceline.ledger.values import MAIN
 from paceline.ledger.verdicts import Drop, Grant, Usage
 from paceline_mcp.broker import evidence, patience
+from paceline_mcp.broker.reported import usage_of
 
 if TYPE_CHECKING:
     from paceline.refusals import Refusal
@@ -42,6 +43,8 @@ BEAT_S = 4.0
 """Seconds between signs of life; a hook takes one for good for 20."""
 FORGET_S = 30.0
 """A call that is not asked again for this long after a slice is over: its request was cancelled."""
+GONE_S = 3.0
+"""So long where the client took it back; one that only ran out of time asks again."""
 LONGEST_S = 3600.0
 """A request that nobody told the end of for so long is over: its reservation is left to expire."""
 UNKNOWN_TRIES = 10
@@ -124,9 +127,8 @@ class GateDesk:
         if not self.seen:
             self.seen = time.time()
             self.beat()
-        greeting: dict[str, Any] = {}
-        if self.settings.mode == options.PACE:
-            greeting["set"] = ENVIRONMENT
+        paced = self.settings.mode == options.PACE
+        greeting: dict[str, Any] = {"set": ENVIRONMENT} if paced else {}
         if self.settings.mode == options.OFF:
             return {"id": ""}
         task = self._calls.get(call)
@@ -142,7 +144,12 @@ class GateDesk:
             if self.settings.mode == options.OBSERVE:
                 asked["cls"] = MAIN
             task = self._calls[call] = asyncio.create_task(self.desk.ask(call, asked))
-        await self._granted(task, look)
+        at = self._asked_at[call] = time.time()
+        try:
+            await self._granted(task, look)
+        except asyncio.CancelledError:  # the client takes its call back: somebody interrupted it
+            asyncio.get_running_loop().call_later(GONE_S, self._forget, call, task, at)
+            raise
         if not task.done() and self._falls_back.is_set() and self._overloaded(call):
             # Held, it would wait for a model that its client has another one for.
             task.cancel()
@@ -154,8 +161,7 @@ class GateDesk:
         if not task.done():
             self._note_wait(call, agent, task)
             return {"wait": True, "note": self._note(), **greeting}
-        self._calls.pop(call, None)
-        self._asked_at.pop(call, None)
+        self._over(call)
         if call in self._held:
             self._held.discard(call)
             greeting["note"] = self._note()
@@ -198,8 +204,9 @@ class GateDesk:
         """Wait for a call's turn, or until it is known that the client falls back."""
         known = self._falls_back.is_set()
         fell = asyncio.create_task(self._falls_back.wait())
-        waits = {task} if known else {task, fell}
-        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(
+            {task} if known else {task, fell}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+        )
         fell.cancel()
 
     def _overloaded(self, call: str) -> bool:
@@ -342,12 +349,17 @@ class GateDesk:
         if call not in self._held:
             self._held.add(call)
             self.session.append("request.wait", agent, time.time(), id=call, by="gate")
-        self._asked_at[call] = time.time()
-        asyncio.get_running_loop().call_later(FORGET_S, self._forget, call, task)
+        at = self._asked_at[call] = time.time()
+        asyncio.get_running_loop().call_later(FORGET_S, self._forget, call, task, at)
 
-    def _forget(self, call: str, task: asyncio.Task[Any]) -> None:
-        if self._calls.get(call) is task and time.time() - self._asked_at[call] >= FORGET_S - 1.0:
-            self._calls.pop(call, None)
+    def _over(self, call: str) -> None:
+        self._calls.pop(call, None)
+        self._asked_at.pop(call, None)
+
+    def _forget(self, call: str, task: asyncio.Task[Any], at: float) -> None:
+        if self._calls.get(call) is task and self._asked_at.get(call) == at:  # not asked again
+            self._over(call)
+            self._held.discard(call)
             if not task.cancel() and isinstance(task.result(), Grant):  # granted to nobody
                 self.desk.give_back(task.result().reservation)
 
@@ -356,23 +368,6 @@ class GateDesk:
             return await self.desk.told(change)
         except PacelineError:
             return None
-
-
-def usage_of(usage: dict[str, Any]) -> Usage:
-    """Return the usage a response reported, with what is absent or absurd as 0."""
-
-    def number(name: str) -> float:
-        value = usage.get(name)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
-            return 0.0
-        return min(float(value), 1e9)
-
-    return Usage(
-        input=number("input_tokens"),
-        cache_creation=number("cache_creation_input_tokens"),
-        cache_read=number("cache_read_input_tokens"),
-        output=number("output_tokens"),
-    )
 
 
 def as_ledger(found: Refusal, attempt: int) -> Refused:
