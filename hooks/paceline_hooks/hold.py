@@ -290,13 +290,19 @@ def _settle(room: Room) -> None:
     found = replies.awaited(_transcript(room), since, room.now, wait)
     if not found:
         return
-    last = found[-1]
+    ident, last = str(grant["id"]), found[-1]
+    usage = _usage(last)
+    if not usage.told:  # by way of a proxy that does not count
+        room.store.transact(
+            lambda ledger, at: charge.settle_as_reserved(ledger, ident, at, room.policy)
+        )
+        return
     room.store.transact(
         lambda ledger, at: charge.settle_as(
-            ledger, str(grant["id"]), family_of(last.model), _usage(last), at, room.policy
+            ledger, ident, family_of(last.model), usage, at, room.policy
         )
     )
-    room.append("request.settle", id=str(grant["id"]), model=last.model, **last.used)
+    room.append("request.settle", id=ident, model=last.model, **last.used)
 
 
 def _charge_main(room: Room) -> None:

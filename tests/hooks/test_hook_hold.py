@@ -13,6 +13,7 @@ import pytest
 
 from hook_session import SESSION
 from paceline import account
+from paceline.ledger import history
 from paceline.ledger.store import FileStore
 from paceline_hooks import hold, replies
 
@@ -101,6 +102,21 @@ def test_a_woken_agents_whole_context_counts_as_new_before_the_gate(pacing: Hook
     main(pacing, NEW)
     pacing.now += 10
     assert begin(pacing)["cost"] < 1000
+
+
+def test_a_usage_of_no_input_at_all_is_taken_for_none(pacing: Hooks) -> None:
+    """[I1] By way of a proxy that does not count: given back, the same tokens are spent twice."""
+    main(pacing, OLD)
+    begin(pacing)
+    pacing.now += 1
+    row = reply("m1", OPUS, pacing.now)
+    row["message"]["usage"] = {"input_tokens": 0, "output_tokens": 0}
+    agent_file(pacing, row)
+    pacing.send("SubagentStop", **TYPE, last_assistant_message="done")
+    found = ledger(pacing)
+    assert not found.reservations
+    assert found.totals.settled == 9000
+    assert [row[1] for row in history.rows(found.family("opus-5-5").learner)] == [9000]
 
 
 def test_an_agent_woken_after_its_first_request_has_a_prefix_of_its_own(pacing: Hooks) -> None:

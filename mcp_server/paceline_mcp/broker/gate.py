@@ -25,7 +25,7 @@ from paceline.families import family_of
 from paceline.ledger import charge, refuse, settle
 from paceline.ledger.refuse import Refused
 from paceline.ledger.values import MAIN
-from paceline.ledger.verdicts import Drop, Grant, Usage
+from paceline.ledger.verdicts import Drop, Grant
 from paceline_mcp.broker import evidence, patience
 from paceline_mcp.broker.reported import usage_of
 
@@ -253,9 +253,11 @@ class GateDesk:
         sent = self._sent.pop(reservation, Sent("", agent, model, 0.0))
         self.desk.ended(reservation)
         counted = usage_of(usage or {})
-        if usage is None or not counted.input + counted.cache_creation + counted.cache_read:
-            # Cut off, or by way of a proxy that does not count: no request is of no tokens.
-            await self._quietly(lambda led, now: _spent(led, reservation, now, self.desk))
+        if usage is None or not counted.told:  # cut off, or by way of a proxy that does not count
+            policy = self.desk.policy
+            await self._quietly(
+                lambda led, now: charge.settle_as_reserved(led, reservation, now, policy)
+            )
             return {}
         self.session.append(
             "request.settle",
@@ -379,10 +381,3 @@ def as_ledger(found: Refusal, attempt: int) -> Refused:
     if found.cause != "unknown":
         return refused
     return replace(refused, cause="overload", retryable=attempt < UNKNOWN_TRIES)
-
-
-def _spent(ledger: Any, reservation: str, now: float, desk: Desk) -> None:
-    held = ledger.reservations.get(reservation)
-    if held is not None:
-        counted = Usage(input=held.amounts.get("input", 0.0))
-        settle.settle(ledger, reservation, counted, now, desk.policy)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING  # noqa: TID253 - off the hook's fast path
 from paceline.ledger.passing import LOST_KEEP_S, advance
 from paceline.ledger.settle import release, settle
 from paceline.ledger.values import MAIN, Reservation
+from paceline.ledger.verdicts import Usage
 
 if TYPE_CHECKING:
     from paceline.ledger.values import Ledger
-    from paceline.ledger.verdicts import Policy, Usage
+    from paceline.ledger.verdicts import Policy
 
 
 def charge(
@@ -81,3 +82,18 @@ def settle_as(
         now=now,
         policy=policy,
     )
+
+
+def settle_as_reserved(ledger: Ledger, reservation_id: str, now: float, policy: Policy) -> bool:
+    """Settle a reservation whose usage nobody tells at what was reserved.
+
+    For a request that was cut off, and where a proxy reports no tokens or zeros (``Usage.told``).
+
+    Returns:
+        False when there is no such reservation: nothing changes.
+    """
+    held = ledger.reservations.get(reservation_id)
+    if held is None:
+        return False
+    counted = Usage(input=held.amounts.get("input", 0.0))
+    return settle(ledger, reservation_id, counted, now, policy)

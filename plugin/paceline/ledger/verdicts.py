@@ -71,3 +71,8 @@ class Usage:
     cache_creation: float = 0.0
     cache_read: float = 0.0
     output: float = 0.0
+
+    @property
+    def told(self) -> bool:
+        """Whether anybody counted: no request is of no input at all, some proxies say nothing."""
+        return self.input + self.cache_creation + self.cache_read > 0.0
