@@ -10,6 +10,7 @@ import typer
 
 from paceline import paths, recovery, settings
 from paceline.errors import PacelineError, StateError
+from paceline.recovery.tickets import BY_PERSON, NEVER
 from paceline.transcripts import find
 from paceline_mcp.cli.manifest import NOTHING, Json, Projects, RunId, Session, built
 from paceline_mcp.cli.output import DEGRADED, FINE, RUNNING, plain, print_json
@@ -27,11 +28,19 @@ def register(app: typer.Typer) -> None:
         dry_run: Annotated[
             bool, typer.Option("--dry-run", help="Only look: write no script, note no ticket.")
         ] = False,
+        others: Annotated[
+            bool,
+            typer.Option(
+                "--all", help="Also who no limit killed: cut off, stalled, refused for good."
+            ),
+        ] = False,
         json: Json = False,
     ) -> int:
         """Give a ticket for each agent that died of a limit; asking twice starts nothing twice.
 
-        Without --session or --run it is about the newest session that launched agents.
+        Without --session or --run it is about the newest session that launched agents. With --all
+        also for those that no limit killed (their session was ended, money or a login was missing);
+        never for an agent that a person stopped.
         """
         now = time.time()
         asked = session
@@ -48,6 +57,7 @@ def register(app: typer.Typer) -> None:
                 run=run,
                 attempts=settings.load().requeue_attempts,
                 record=not dry_run,
+                others=others,
             )
         except OSError as err:
             what = f"a ticket cannot be written ({err.strerror or err})"
@@ -77,6 +87,11 @@ def _print(given: dict[str, Any]) -> None:
             )
         line += f"  ({plain(ticket['why'])})" if ticket["why"] else ""
         typer.echo(line)
+    left = sum(one["state"] == NEVER and one["why"] != BY_PERSON for one in given["tickets"])
+    if left:
+        typer.echo(
+            f"no limit killed {left} of these; next, to have them too: paceline requeue --all"
+        )
     for script in given["scripts"]:
         kept = f"{script['again']} run again, {script['kept']} results kept"
         typer.echo(f"{plain(script['run_id'])}: {kept}: {plain(script['path'] or '(not written)')}")

@@ -63,7 +63,13 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
             idempotent_hint=True,
         ),
     )
-    async def requeue_dropped(run: str | None = None) -> Tickets:
+    async def requeue_dropped(
+        run: str | None = None,
+        *,
+        others: Annotated[
+            bool, Field(description="also those no limit dropped; only when the user asks for them")
+        ] = False,
+    ) -> Tickets:
         office = current()
         given = await asyncio.to_thread(
             recovery.requeue,
@@ -73,6 +79,7 @@ def register(server: MCPServer[Office], current: Callable[[], Office]) -> None:
             run,
             time.time(),
             attempts=office.settings.requeue_attempts,
+            others=others,
         )
         return Tickets(
             tickets=given["tickets"],

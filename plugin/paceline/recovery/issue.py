@@ -29,6 +29,7 @@ def requeue(
     *,
     attempts: int = ladder.ATTEMPTS,
     record: bool = True,
+    others: bool = False,
 ) -> dict[str, Any]:
     """Return the tickets of what died, what to do about them, and the generated scripts.
 
@@ -43,12 +44,22 @@ def requeue(
         now: epoch seconds.
         attempts: tickets one piece of work may have.
         record: write the lines that say the tickets were given; False only looks.
+        others: also for who was not killed by a limit (:func:`paceline.recovery.plan`).
 
     Raises:
         OSError: a script or a line cannot be written.
     """
     manifest = build_manifest(projects_dir, state_dir, session, run, now)
-    return issue(manifest, projects_dir, state_dir, now, run=run, attempts=attempts, record=record)
+    return issue(
+        manifest,
+        projects_dir,
+        state_dir,
+        now,
+        run=run,
+        attempts=attempts,
+        record=record,
+        others=others,
+    )
 
 
 def issue(
@@ -62,13 +73,14 @@ def issue(
     record: bool = True,
     patience: float = PATIENCE_S,
     unanswered: Container[str] = (),
+    others: bool = False,
 ) -> dict[str, Any]:
     """Do what :func:`requeue` does with a manifest that is already there.
 
-    ``patience`` is that of :func:`paceline.recovery.for_claude`, ``unanswered`` that of
-    :func:`paceline.recovery.plan`.
+    ``patience`` is that of :func:`paceline.recovery.for_claude`, ``unanswered`` and ``others``
+    those of :func:`paceline.recovery.plan`.
     """
-    found = ladder.plan(manifest, now, attempts, run, unanswered)
+    found = ladder.plan(manifest, now, attempts, run, unanswered, others=others)
     scripts = _scripts(manifest, found, projects_dir, state_dir, now, record=record)
     places = {one["run_id"]: one["path"] for one in scripts if one["path"]}
     for ticket in found:

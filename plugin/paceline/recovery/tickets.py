@@ -20,6 +20,9 @@ SPENT, WAITS, NEVER = "spent", "waits", "never"
 being worked on again; delivered by another; tried as often as allowed; its workflow still runs; not
 brought back by itself (not a limit's doing, or a person stopped it)."""
 
+BY_PERSON = "stopped by a person"
+"""Why that never comes back, also when somebody asks for all."""
+
 ATTEMPTS = 2
 """Tickets for one piece of work, unless ``requeue_attempts`` says otherwise."""
 
@@ -43,6 +46,7 @@ class Ticket:
         check_first: it wrote files or published something before it died.
         prompt_sha: fingerprint of its prompt, or "".
         transcript: path, or "".
+        asked: a person's word is what brings it back: no limit killed it.
         why: a few words where ``state`` alone says little.
     """
 
@@ -61,6 +65,7 @@ class Ticket:
         self.how = ""
         self.not_before: float | None = None
         self.attempt = 0
+        self.asked = False
         self.why = ""
 
     @property
@@ -92,6 +97,8 @@ def plan(
     attempts: int = ATTEMPTS,
     run: str | None = None,
     unanswered: Container[str] = (),
+    *,
+    others: bool = False,
 ) -> list[Ticket]:
     """Return a ticket for every agent that died, was stopped or is being brought back.
 
@@ -105,13 +112,16 @@ def plan(
         run: only this run's.
         unanswered: keys of work that a blocked stop named already and nobody began: a message
             cannot be sent there, it seems, so the next step of the ladder is taken.
+        others: somebody asks for those as well that no limit killed: cut off with their session,
+            stalled, ended by the client, refused for a reason that may be gone. Never for who was
+            stopped by a person.
     """
     found: list[Ticket] = []
     for one in manifest["runs"]:
         if run is not None and one["run_id"] != run:
             continue
         for entry in one["agents"]:
-            ticket = _ticket(one, entry, now, attempts)
+            ticket = _ticket(one, entry, now, attempts, others=others)
             if ticket is None:
                 continue
             if ticket.how == SEND_MESSAGE and ticket.state == ISSUED and ticket.key in unanswered:
@@ -134,7 +144,7 @@ def ticket_id(run: str, key: str, attempt: int) -> str:
 
 
 def _ticket(
-    run: Mapping[str, Any], entry: Mapping[str, Any], now: float, attempts: int
+    run: Mapping[str, Any], entry: Mapping[str, Any], now: float, attempts: int, *, others: bool
 ) -> Ticket | None:
     state = entry["state"]
     given = [given for given in entry.get("tickets") or () if isinstance(given, dict)]
@@ -149,12 +159,15 @@ def _ticket(
     if state == "requeued" or (state in ("running", "held", "parked") and given):
         ticket.state = RUNNING
         return ticket
-    if state == "stopped":
-        ticket.why = "stopped by a person"
-        return ticket
-    if state != "dropped" or _replaced(entry):
+    if _replaced(entry):
         return None
-    if not entry.get("retryable"):
+    if state == "stopped" and not entry.get("why"):
+        ticket.why = BY_PERSON
+        return ticket
+    if state not in ("dropped", "stopped"):
+        return None
+    ticket.asked = not entry.get("retryable")
+    if ticket.asked and not others:
         ticket.why = entry.get("why") or "not a rate limit's doing"
         return ticket
     _to_do(ticket, run, entry, given, now, attempts)

@@ -15,6 +15,7 @@ LIST_MAX = 20
 """Agents named at most; the rest is a count and a tool to ask."""
 
 GO_ON = "Your last request was refused by a rate limit, nothing is wrong with your work. Go on."
+CUT_OFF = "You were cut off before your work was done, nothing is wrong with it. Go on."
 LOOK_FIRST = "Check first what you already changed or published, and do not repeat it."
 
 
@@ -108,7 +109,8 @@ def _step(one: Ticket) -> str:
     agent = one.agent if paths.is_id(one.agent) else ""
     look = f" {LOOK_FIRST}" if one.check_first else ""
     if one.how == SEND_MESSAGE:
-        return f'- SendMessage(to: "{agent}", summary: "go on", message: "{GO_ON}{look}")'
+        text = CUT_OFF if one.asked else GO_ON
+        return f'- SendMessage(to: "{agent}", summary: "go on", message: "{text}{look}")'
     which = f"agent {agent}" if agent else "the call that failed"
     if one.label:
         which += f' ("{one.label}")'
@@ -125,7 +127,7 @@ def _path(path: str) -> str:
 
 def causes(tickets: Sequence[Ticket]) -> str:
     """Return the causes with their counts, most frequent first."""
-    names = [one.cause for one in tickets]
+    names = [one.cause or "cut off" for one in tickets]
     ordered = sorted(set(names), key=lambda name: (-names.count(name), name))
     return ", ".join(f"{names.count(name)} {name}" for name in ordered)
 

@@ -171,6 +171,18 @@ def test_requeue_without_a_loss_says_so(files: Files, capsys: pytest.CaptureFixt
     assert "nothing died" in capsys.readouterr().out
 
 
+def test_requeue_says_how_to_have_those_too_that_no_limit_killed(
+    files: Files, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files.agent("a1", died("You've hit your monthly spend limit"))
+    assert run(files, "requeue") == 0
+    assert "no limit killed 1 of these; next, to have them too: paceline requeue --all" in (
+        capsys.readouterr().out
+    )
+    assert run(files, "requeue", "--all") == 3
+    assert "open" in capsys.readouterr().out
+
+
 def test_an_id_of_nothing_is_not_taken_for_a_run_without_a_loss(
     files: Files, capsys: pytest.CaptureFixture[str]
 ) -> None:
