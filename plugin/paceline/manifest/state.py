@@ -38,6 +38,8 @@ STALE_S = 1800.0
 SETTLED_S = 60.0
 """Seconds after which an answer that does not say whether it is finished counts as finished."""
 
+CUT_OFF = "still at work when its session or workflow was ended"
+
 SLACK_S = 2.0
 """Seconds by which a row and an event of the same moment may differ."""
 
@@ -203,6 +205,8 @@ def _words(known: Known) -> list[tuple[float, int, Standing]]:
             words.append((log.failed[0], 2, Standing(DROPPED, log.failed[1])))
     for outcome in (known.outcome, known.notice):
         if outcome is not None and outcome.status != "launched":
+            if outcome.left and known.stopped_at is not None:
+                continue  # a person's own word came before
             words.append((outcome.at, 3, _outcome(outcome)))
     if known.stopped_at is not None:
         words.append((known.stopped_at, 4, Standing(STOPPED)))
@@ -224,7 +228,7 @@ def _by_record(known: Known) -> Standing | None:
 
 def _outcome(outcome: Outcome) -> Standing:
     if outcome.status == "stopped":
-        return Standing(STOPPED)
+        return Standing(STOPPED, why=CUT_OFF if outcome.left else "")
     if outcome.refusal is not None or outcome.status == "failed":
         return Standing(DROPPED, outcome.refusal)
     return Standing(RUNNING if outcome.status == "running" else COMPLETED)
@@ -244,7 +248,7 @@ def _lost(known: Known) -> Standing:
     from paceline.refusals import Refusal
 
     if known.run_stopped or known.session_ended is not None:
-        return Standing(STOPPED, why="still at work when its session or workflow was ended")
+        return Standing(STOPPED, why=CUT_OFF)
     if known.rows is not None and known.rows.refusal is not None:
         return Standing(DROPPED, known.rows.refusal)
     if known.run_ended:

@@ -26,6 +26,11 @@ _EARLY = "Agent terminated early due to an API error:"
 _NOTICE = "<task-notification>"
 _INTERRUPTED = ("[Request interrupted by user", "The user doesn't want to ")
 _HEAD = 4000
+_IDS = 64_000
+_DIGITS = 9
+_LEFT = "before the previous session ended"
+"""A resumed client (2.1.332) says in one notice, ``stopped``, who had not finished in the last one.
+It does not say whether a person had stopped them."""
 _STATUSES = frozenset({"completed", "failed", "stopped", "killed", "running"})
 
 
@@ -88,9 +93,10 @@ class Outcome:
         task: the workflow's task id, or "".
         tool_uses: tool calls the agent made, as the client counted them, or None.
         refusal: why it died, or None.
+        left: its client ended before it did, whoever ended that one.
     """
 
-    __slots__ = ("at", "child", "refusal", "run", "status", "task", "tool_uses")
+    __slots__ = ("at", "child", "left", "refusal", "run", "status", "task", "tool_uses")
 
     def __init__(
         self,
@@ -102,6 +108,7 @@ class Outcome:
         task: str = "",
         tool_uses: int | None = None,
         refusal: Refusal | None = None,
+        left: bool = False,
     ) -> None:
         self.at = at
         self.status = status
@@ -110,6 +117,7 @@ class Outcome:
         self.task = task
         self.tool_uses = tool_uses
         self.refusal = refusal
+        self.left = left
 
 
 class Calls:
@@ -200,18 +208,26 @@ class Calls:
             )
 
     def add_notice(self, text: str, at: float) -> None:
-        """Take a ``<task-notification>``. Its tags stand before the report; no other is read."""
+        """Take a ``<task-notification>``. Its tags stand before the report; no other is read.
+
+        One may be about several agents; their ids stand before the status.
+        """
         start = text.find(_NOTICE)
         if start < 0 or text[:start].strip():
             return
         cut = text.find("<result>")
         head = text[:cut] if cut >= 0 else text
-        task = ident(tag(head[:_HEAD], "task-id"))
-        status = tag(head[:_HEAD], "status")
-        if not task or status not in _STATUSES:
+        ids, _, rest = head[:_IDS].partition("<status>")
+        tasks = [
+            task
+            for one in ids.split("<task-id>")[1:]
+            if (task := ident(one.partition("</task-id>")[0].strip()))
+        ]
+        status = rest[:_HEAD].partition("</status>")[0]
+        if not tasks or status not in _STATUSES:
             return
         refusal = None
-        summary = tag(head[:_HEAD], "summary")
+        summary = tag(rest[:_HEAD], "summary")
         if status == "failed":
             detail = summary.rfind(_EARLY)
             if detail >= 0:
@@ -219,13 +235,16 @@ class Calls:
         elif status == "completed" and cut >= 0:
             refusal = refusals.from_result_text(tag(text[cut : cut + _HEAD], "result"), at)
         uses = tag(text[-_HEAD:], "tool_uses")
-        self.notices[task] = Outcome(
-            at,
-            "stopped" if status == "killed" else status,
-            child=task,
-            tool_uses=int(uses) if uses.isascii() and uses.isdigit() and len(uses) < 9 else None,  # noqa: PLR2004
-            refusal=refusal,
-        )
+        counted = uses.isascii() and uses.isdigit() and len(uses) < _DIGITS
+        for task in tasks:
+            self.notices[task] = Outcome(
+                at,
+                "stopped" if status == "killed" else status,
+                child=task,
+                tool_uses=int(uses) if counted else None,
+                refusal=refusal,
+                left=status == "stopped" and _LEFT in summary,
+            )
 
 
 def completion_of(path: object) -> str:

@@ -426,6 +426,22 @@ def test_a_killed_notice_is_a_stop_and_no_drop(tmp_path: Path) -> None:
     assert states(manifest(files, LATER)) == [("stopped", None)]
 
 
+def test_whom_a_killed_client_left_at_work_is_told_by_the_next_one_in_a_single_notice(
+    tmp_path: Path,
+) -> None:
+    """[P5] The notice of 2.1.332 after ``--continue``; it is no person's stop."""
+    files = Files(tmp_path)
+    ids = "a1</task-id>\n<task-id>a2</task-id>\n<task-id>a3"
+    told = "3 background agents didn't finish before the previous session ended: ..."
+    summary = f"<summary>{told}</summary>"
+    files.main([*fan_out(files, "1", "2", "3"), notice(ids, "stopped", 7.0, summary)])
+    files.agent("a2", died(), toolUseId="toolu_2")
+    cut_off = ("stopped", None)
+    assert states(manifest(files, LATER)) == [cut_off, ("dropped", "throttle"), cut_off]
+    whys = [agent["why"] for run in manifest(files, LATER)["runs"] for agent in run["agents"]]
+    assert whys[0] == whys[2] == "still at work when its session or workflow was ended"
+
+
 def test_a_content_refusal_is_listed_and_not_retried(tmp_path: Path) -> None:
     """[CASE 28] An item killed by content filtering."""
     files = Files(tmp_path)
