@@ -219,6 +219,9 @@ def _wait(room: Room, *, anew: bool = False) -> None:
         )
         return admit.tick(ledger, [ticket], at, room.policy)[ticket]
 
+    def leave(ledger: Any, at: float) -> None:
+        admit.withdraw(ledger, ticket, at)
+
     while True:
         verdict = room.store.transact(look)
         at = time.time()
@@ -233,12 +236,12 @@ def _wait(room: Room, *, anew: bool = False) -> None:
             )
             return
         if not isinstance(verdict, Wait) or at >= until:
-            room.store.transact(lambda ledger, when: admit.withdraw(ledger, ticket, when))
+            room.store.transact(leave)
             return
         try:
             rest.sleep(min(REPLAN_S, max(LEAST_SLEEP_S, min(verdict.at, until) - at)))
         except SystemExit:
-            room.store.transact(lambda ledger, when: admit.withdraw(ledger, ticket, when))
+            room.store.transact(leave)
             raise
 
 

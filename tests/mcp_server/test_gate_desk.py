@@ -322,6 +322,12 @@ async def holds(bench: Bench, so: Callable[[set[str]], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
+async def overdraw(client: Any) -> None:
+    """Let one request take more than the bucket holds: the next ones have to wait."""
+    first = await gate(client, op="ask", call="c1", agent=AGENT, model=MODEL, index=0)
+    await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+
+
 async def test_who_is_interrupted_while_it_waits_stands_in_nobodys_way_for_long(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,8 +337,7 @@ async def test_who_is_interrupted_while_it_waits_stands_in_nobodys_way_for_long(
     bench.tell(60_000, 10_000)
     told = {"op": "ask", "agent": AGENT, "model": MODEL}
     async with Client(bench.server()) as client, asyncio.timeout(SECONDS):
-        first = await gate(client, call="c1", index=0, **told)
-        await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+        await overdraw(client)
         assert (await gate(client, call="c2", index=1, **told))["wait"]
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(gate(client, call="c2", index=1, **told), 1.0)
@@ -350,8 +355,7 @@ async def test_a_grant_that_nobody_comes_for_is_given_back(
     bench.tell(600_000, 10_000)
     told = {"op": "ask", "agent": AGENT, "model": MODEL}
     async with Client(bench.server()) as client, asyncio.timeout(SECONDS):
-        first = await gate(client, call="c1", index=0, **told)
-        await gate(client, op="done", id=first["id"], usage={"input_tokens": 20_000})
+        await overdraw(client)
         assert (await gate(client, call="c2", index=1, **told))["wait"]
         await holds(bench, lambda ids: len(ids) == 1)
         await holds(bench, lambda ids: not ids)

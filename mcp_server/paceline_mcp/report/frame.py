@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 ROWS_MAX = 24
 BAR = 20
 UNITS = {"requests": "requests", "input": "input", "output": "output"}
-NAMELESS = {True: "main thread", False: "a script"}
-"""Who asks without an agent's id: a script does it with ``paceline ledger reserve``."""
 ORDER = ("waiting", "in flight", "parked", "held", "running", "queued", "dropped", "stopped")
 """States from the top of the table down; who delivered is only counted."""
 STYLES = {"waiting": "yellow", "in flight": "green", "parked": "magenta", "dropped": "red"}
@@ -109,13 +107,18 @@ def _row(
     label = agent["label"] if agent else None
     return {
         "agent": one["agent"],
-        "label": label or (None if one["agent"] else NAMELESS[one["class"] == MAIN]),
+        "label": label or (None if one["agent"] else _nameless(one["class"])),
         "session": one["session"],
         "state": state,
         "seconds": seconds,
         "tokens": one["tokens"],
         "cause": None,
     }
+
+
+def _nameless(cls: str) -> str:
+    """Name who asks without an agent's id; a script does with ``paceline ledger reserve``."""
+    return "main thread" if cls == MAIN else "a script"
 
 
 def drawn(told: Mapping[str, Any]) -> RenderableType:

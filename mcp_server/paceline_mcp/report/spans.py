@@ -89,8 +89,8 @@ def _told_once(marks: list[tuple[float, str, str]]) -> list[tuple[float, str, st
     """Return the marks in order of time, a refusal that gate and files both tell of once."""
     kept: list[tuple[float, str, str]] = []
     for at, kind, words in sorted(marks):
-        same = (one for one in reversed(kept) if at - one[0] < SAME_S)
-        if kind != "died" or all(one[1:] != (kind, words) for one in same):
+        just_told = {one[1:] for one in kept if at - one[0] < SAME_S}
+        if kind != "died" or (kind, words) not in just_told:
             kept.append((at, kind, words))
     return kept
 

@@ -69,6 +69,11 @@ def note(learner: Learner, row: Row) -> None:
         del learner.sent[:first]
 
 
+def accepted(learner: Learner, since: float) -> list[tuple[float, float]]:
+    """Return when requests went that were not refused, from ``since`` on, and their tokens."""
+    return [(row[0], row[1]) for row in rows(learner) if row[2] and row[0] >= since]
+
+
 def newest(learner: Learner) -> float:
     """Return when the last request went, or the last was refused; 0.0 when none is known."""
     known = rows(learner)

@@ -311,7 +311,7 @@ def achieved(learner: Learner, now: float) -> float:
 
     0.0 when nothing was accepted in the last minute.
     """
-    taken = [(row[0], row[1]) for row in history.rows(learner) if row[2] and row[0] >= now - 60.0]
+    taken = history.accepted(learner, now - 60.0)
     if not taken:
         return 0.0
     tokens = float(sum(size for _, size in taken))

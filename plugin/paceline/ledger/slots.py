@@ -52,7 +52,6 @@ def _after(view: View, family: Family, amounts: Amounts, now: float) -> float:
     if view.rates["input"] is not None or tokens <= LARGE:
         return 0.0
     if view.recent is None:
-        view.recent = sum(
-            row[1] for row in history.rows(family.learner) if row[2] and row[0] > now - RECENT_S
-        )
+        went = history.accepted(family.learner, now - RECENT_S)
+        view.recent = sum(tokens for _, tokens in went)
     return tokens / max(UNKNOWN_PER_S, view.recent)

@@ -141,19 +141,21 @@ def test_a_console_that_cannot_show_a_letter_shows_a_question_mark() -> None:
     assert done.stdout.split() == [b"???"]
 
 
+def unread(command: list[str]) -> tuple[bytes, int]:
+    """Run a command whose reader goes away at once; return its standard error and exit code."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        return child.stderr.read(), child.wait(SECONDS)
+
+
 def test_a_reader_that_goes_away_is_no_error() -> None:
     code = (
         "from paceline_mcp.cli.boundary import guarded; import sys\n"
         "sys.exit(guarded(lambda a: [print('x' * 9999) for _ in range(999)] and 0, []))"
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        child.stdout.close()
-        assert child.stderr.read() == b""
-        assert child.wait(SECONDS) == 0
+    assert unread([sys.executable, "-c", code]) == (b"", 0)
 
 
 def test_a_reader_that_goes_away_is_known_by_each_systems_sign() -> None:
@@ -165,16 +167,7 @@ def test_a_reader_that_goes_away_is_known_by_each_systems_sign() -> None:
 
 
 def test_a_real_command_whose_reader_goes_away_ends_in_silence() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-m", "paceline_mcp", "doctor"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as child:
-        assert child.stdout is not None
-        assert child.stderr is not None
-        child.stdout.close()
-        assert child.stderr.read() == b""
-        assert child.wait(SECONDS) == 0
+    assert unread([sys.executable, "-m", "paceline_mcp", "doctor"]) == (b"", 0)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's >&- and /dev/full")
